@@ -7,6 +7,7 @@ use crate::error::{Error, Result, redacted};
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreScheme};
+use std::path::PathBuf;
 use std::sync::Arc;
 use url::Url;
 
@@ -23,6 +24,9 @@ pub fn open(url: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
         Error::invalid("URL of a backup", expected, found)
     };
     let parsed = Url::parse(url).map_err(|e| refused(&format!("{} ({e})", redacted(url))))?;
+    if parsed.fragment().is_some() {
+        return Err(refused("one with a fragment; write %23 for # in a name"));
+    }
     if !parsed.username().is_empty() || parsed.password().is_some() || parsed.query().is_some() {
         return Err(refused(
             "one with credentials or a query; credentials are read from the environment",
@@ -37,6 +41,13 @@ pub fn open(url: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
         _ => return Err(refused(&redacted(url))),
     };
     Ok((objects, path))
+}
+
+/// Returns the directory of a `file` URL.
+#[must_use]
+pub fn directory(url: &str) -> Option<PathBuf> {
+    let parsed = Url::parse(url).ok().filter(|url| url.scheme() == "file")?;
+    parsed.to_file_path().ok()
 }
 
 #[cfg(feature = "cloud")]
@@ -91,6 +102,16 @@ mod tests {
             let refused = open(url).err().unwrap().to_string();
             assert!(refused.contains("expected s3://BUCKET/FOLDER"), "{url}: {refused}");
         }
+    }
+
+    #[test]
+    fn a_url_with_a_fragment_is_refused() {
+        let refused = open("file:///backups/notes#1").err().unwrap().to_string();
+        assert!(refused.contains("a fragment; write %23"), "{refused}");
+        let (_, path) = open("file:///backups/notes%231").unwrap();
+        assert_eq!(path.parts().count(), 2);
+        assert_eq!(directory("file:///backups/a%20b"), Some("/backups/a b".into()));
+        assert_eq!(directory("s3://bucket/folder"), None);
     }
 
     #[test]

@@ -178,7 +178,14 @@ fn read(file: &dyn File, at: u64, bytes: u64) -> terrane::Result<Vec<u8>> {
     Ok(content)
 }
 
+/// Runs a call that may wait for files: in the model right here, so that a seed plays the same schedule each time.
+#[cfg(test)]
+pub(crate) async fn blocking<T>(call: impl FnOnce() -> T) -> T {
+    call()
+}
+
 /// Runs a call that may wait for files.
+#[cfg(not(test))]
 pub(crate) async fn blocking<T: Send + 'static>(call: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(call).await {
         Ok(done) => done,

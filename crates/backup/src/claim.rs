@@ -1,53 +1,156 @@
-//! Claims: a writer continues a lineage, and ends all others of the place.
+//! Claims: the writers of a place follow one another, and each ends the one before.
 //!
-//! 1. A writer draws an epoch when it starts. It continues a lineage by the manifest after the newest one, with the
-//!    same content and its own epoch, which it creates only if there is none of that number. If there is one, another
-//!    writer was faster: the writer reads what is there, and tries again.
-//! 2. A former writer finds that manifest where it creates its next one, and is fenced. However late it notices, no
+//! 1. A store may claim a place that it has claimed last, as its record says (`record`), or that nobody has claimed.
+//!    Otherwise another store has taken over, or the place was emptied or is not mounted: an operator must ask for it.
+//! 2. A writer creates the claim after the newest one, only if there is none of that number, which is its *epoch*. Of
+//!    writers that start at once one does.
+//! 3. It continues a lineage by the manifest after the newest one, with the same content and its own epoch, which it
+//!    creates only if there is none of that number. Then it ends all other lineages of the place in the same way, by a
+//!    manifest that names the lineage that continues.
+//! 4. A writer that meets a manifest of a later epoch is fenced. Each creates its own manifest before it looks at the
+//!    other lineages, so of two writers at least one meets the other: the one of the later epoch stays.
+//! 5. A former writer finds such a manifest where it creates its next one, and is fenced. However late it notices, no
 //!    manifest names what it has uploaded since.
-//! 3. Other lineages of the place are ended in the same way, by a manifest that names the lineage that continues.
-//! 4. The first manifest is created a second time, which must be refused. An object store that ignores the condition
-//!    would let two writers overwrite each other.
-//! 5. If the newest manifest has later batches than the store, the store is an older copy: it starts a lineage.
+//! 6. A claim is created a second time, which must be refused. An object store that ignores the condition would let two
+//!    writers overwrite each other.
+//! 7. If the newest manifest has later batches than the store, the store is an older copy: an operator must ask for it.
+//!    A store that takes over from another, or is older, starts a lineage, so that no lineage has two histories.
 
+use crate::base::blocking;
 use crate::error::{Error, Result};
-use crate::format::Manifest;
-use crate::names::Name;
+use crate::format::{Claim, Manifest};
+use crate::names::{Name, folder};
 use crate::place::{Object, Place};
-use crate::time::now_after;
+use crate::record::{Marks, Record};
+use crate::rules::Rule;
+use crate::time::{now_after, utc};
+use terrane::Db;
 use terrane::entry::Seq;
 
-/// The most tries against faster writers.
+/// The most tries against a former writer that still writes.
 const TRIES: usize = 16;
 
-/// The newest manifest of a lineage, which is this writer's.
-pub(crate) struct Claimed {
-    pub manifest: Manifest,
+/// Takes the place for a store's writer. Returns the writer's claim, and the newest manifest of its lineage, which has
+/// the claim's epoch.
+pub(crate) async fn take(place: &Place, db: &Db, take_over: bool) -> Result<(Claim, Manifest)> {
+    let (own, key) = (db.clone(), place.to_string());
+    let opened = blocking(move || {
+        let record = Record::of(&own, key)?;
+        let marks = record.marks()?;
+        Ok::<_, terrane::Error>((record, marks))
+    });
+    let (record, marks) = opened.await?;
+    let newest = place.newest_claim().await?;
+    // The record that follows is no batch of the backup.
+    let last = db.latest_sequence();
+    let permitted = match permit(newest.as_ref(), marks) {
+        Ok(()) => refuse_older(place, db.feed_cursor().lineage.0, last).await,
+        refused => refused,
+    };
+    match permitted {
+        Err(Error::NotOwner { .. }) if !Rule::OwnClaim.holds() => {}
+        Err(Error::NotOwner { .. }) if take_over => leave_lineage(place, db).await?,
+        permitted => permitted?,
+    }
+    let claim = create_claim(place, db, record, newest).await?;
+    loop {
+        let lineage = db.feed_cursor().lineage.0;
+        if let Some(manifest) = continue_lineage(place, lineage, claim.number, last).await? {
+            return Ok((claim, manifest));
+        }
+        if !take_over {
+            refuse_older(place, lineage, last).await?;
+        }
+        leave_lineage(place, db).await?;
+    }
 }
 
-/// Outcome of a claim.
-pub(crate) enum Claim {
-    Claimed(Claimed),
-    /// The lineage has batches after those of the store.
-    Ahead,
+/// Starts a lineage if the place has manifests of the store's, which others may have continued.
+async fn leave_lineage(place: &Place, db: &Db) -> Result<()> {
+    if !place.manifests(db.feed_cursor().lineage.0).await?.is_empty() {
+        let own = db.clone();
+        blocking(move || own.begin_lineage()).await?;
+    }
+    Ok(())
 }
 
-/// Continues a lineage with a store whose last batch is `last`.
-pub(crate) async fn claim(place: &Place, lineage: u64, epoch: u64, last: Seq) -> Result<Claim> {
+/// Creates the claim after the newest one.
+async fn create_claim(
+    place: &Place,
+    db: &Db,
+    record: Record,
+    newest: Option<(u64, Option<Claim>)>,
+) -> Result<Claim> {
+    let known = newest.as_ref().and_then(|newest| newest.1).map_or(0, |former| former.mark);
+    let number = newest.map_or(0, |newest| newest.0) + 1;
+    let next = terrane::storage::StoreId::random()?.salt().max(1);
+    let lineage = db.feed_cursor().lineage.0;
+    let claim = Claim { number, lineage, mark: next, time: now_after(0) };
+    let own = record.clone();
+    blocking(move || own.put(Marks { known, next })).await?;
+    if !place.create_claim(&claim).await? {
+        return Err(fenced(Place::claim_name(number)));
+    }
+    if place.create_claim(&claim).await? {
+        let expected = "one that refuses to create an object twice";
+        return Err(Error::invalid("object store", expected, "one that replaces it"));
+    }
+    blocking(move || record.put(Marks { known: next, next: 0 })).await?;
+    Ok(claim)
+}
+
+/// Refuses a place that another writer has claimed last, or one without the claims that the store has made.
+fn permit(newest: Option<&(u64, Option<Claim>)>, marks: Marks) -> Result<()> {
+    let found = match newest {
+        None if marks.known == 0 => return Ok(()),
+        None => {
+            let expected = "the backups that this store has written there".to_owned();
+            let found = "none, as if a disk is not mounted".to_owned();
+            return Err(Error::NotOwner { expected, found });
+        }
+        Some((_, Some(claim))) if marks.contain(claim.mark) => return Ok(()),
+        Some((_, Some(claim))) => {
+            let Claim { number, lineage, time, .. } = claim;
+            format!("writer {number} since {}, of lineage {}", utc(*time), folder(*lineage))
+        }
+        Some((number, None)) => format!("a damaged claim of writer {number}"),
+    };
+    let expected =
+        "this store, or the one that it was restored from, as the last writer".to_owned();
+    Err(Error::NotOwner { expected, found })
+}
+
+/// Refuses a store that lacks batches of its own lineage.
+async fn refuse_older(place: &Place, lineage: u64, last: Seq) -> Result<()> {
+    let newest = newest(place, lineage).await?;
+    let through = newest.and_then(|newest| newest.content).map_or(0, |content| content.through());
+    if through <= last {
+        return Ok(());
+    }
+    let expected =
+        format!("a store with the batches up to {through} of lineage {}", folder(lineage));
+    Err(Error::NotOwner { expected, found: format!("an older copy, with batches up to {last}") })
+}
+
+/// Continues a lineage with a store whose last batch is `last`, and ends the others of the place. Returns `None` if the
+/// lineage has batches after those of the store.
+pub(crate) async fn continue_lineage(
+    place: &Place,
+    lineage: u64,
+    epoch: u64,
+    last: Seq,
+) -> Result<Option<Manifest>> {
     for _ in 0..TRIES {
         let newest = newest(place, lineage).await?;
+        refuse_later(newest.as_ref(), epoch)?;
         let content = newest.as_ref().and_then(|newest| newest.content.as_ref());
         if content.is_some_and(|content| content.through() > last) {
-            return Ok(Claim::Ahead);
+            return Ok(None);
         }
         let manifest = Manifest { successor: 0, ..next(newest, lineage, epoch) };
         if create(place, &manifest).await? {
-            if create(place, &manifest).await? {
-                let expected = "one that refuses to create an object twice";
-                return Err(Error::invalid("object store", expected, "one that replaces it"));
-            }
             end_others(place, lineage, epoch).await?;
-            return Ok(Claim::Claimed(Claimed { manifest }));
+            return Ok(Some(manifest));
         }
     }
     Err(contended(lineage))
@@ -56,7 +159,7 @@ pub(crate) async fn claim(place: &Place, lineage: u64, epoch: u64, last: Seq) ->
 /// Ends all other lineages of the place.
 async fn end_others(place: &Place, lineage: u64, epoch: u64) -> Result<()> {
     for other in place.lineages().await? {
-        if other != lineage {
+        if other != lineage && Rule::EndOthers.holds() {
             end(place, other, lineage, epoch).await?;
         }
     }
@@ -66,8 +169,9 @@ async fn end_others(place: &Place, lineage: u64, epoch: u64) -> Result<()> {
 /// Ends a lineage, which `successor` continues.
 async fn end(place: &Place, lineage: u64, successor: u64, epoch: u64) -> Result<()> {
     for _ in 0..TRIES {
-        let newest = newest(place, lineage).await?.filter(|newest| newest.successor == 0);
-        let Some(newest) = newest else { return Ok(()) };
+        let newest = newest(place, lineage).await?;
+        refuse_later(newest.as_ref(), epoch)?;
+        let Some(newest) = newest.filter(|newest| newest.successor == 0) else { return Ok(()) };
         let manifest = Manifest { successor, ..next(Some(newest), lineage, epoch) };
         if create(place, &manifest).await? {
             return Ok(());
@@ -76,9 +180,19 @@ async fn end(place: &Place, lineage: u64, successor: u64, epoch: u64) -> Result<
     Err(contended(lineage))
 }
 
+/// Fences the writer of an epoch by a manifest of a later one.
+fn refuse_later(newest: Option<&Manifest>, epoch: u64) -> Result<()> {
+    match newest.filter(|newest| newest.epoch > epoch) {
+        None => Ok(()),
+        Some(Manifest { lineage, number, .. }) => {
+            Err(fenced(Object { lineage: *lineage, name: Name::Manifest(*number) }))
+        }
+    }
+}
+
 /// Returns the newest manifest of a lineage, if there is one. A damaged one counts as one without content, so that its
 /// writer is fenced all the same.
-pub(crate) async fn newest(place: &Place, lineage: u64) -> Result<Option<Manifest>> {
+async fn newest(place: &Place, lineage: u64) -> Result<Option<Manifest>> {
     let Some(&number) = place.manifests(lineage).await?.last() else { return Ok(None) };
     match place.manifest(lineage, number).await {
         Err(Error::Damaged { .. }) => {
@@ -102,6 +216,11 @@ fn next(newest: Option<Manifest>, lineage: u64, epoch: u64) -> Manifest {
 pub(crate) async fn create(place: &Place, manifest: &Manifest) -> Result<bool> {
     let object = Object { lineage: manifest.lineage, name: Name::Manifest(manifest.number) };
     place.create(object, manifest.encode().into()).await
+}
+
+/// Returns the failure of a writer that starts while another does, or just after.
+fn fenced(object: impl ToString) -> Error {
+    Error::Fenced { object: object.to_string(), last: 0 }
 }
 
 fn contended(lineage: u64) -> Error {

@@ -52,12 +52,21 @@ pub enum Error {
         /// The finding.
         found: String,
     },
+    /// Another store has written the backup last, the backup is gone, or has later batches than the store. With
+    /// [`Options::take_over`](crate::Options::take_over) the store continues it all the same.
+    #[error("backup: expected {expected}, found {found}")]
+    NotOwner {
+        /// The expectation.
+        expected: String,
+        /// The finding.
+        found: String,
+    },
     /// Another writer continues the backup.
     #[error(
         "another writer continues this backup, with {object}; writes after batch {last} are on this machine alone"
     )]
     Fenced {
-        /// The manifest of the other writer.
+        /// The manifest or the claim of the other writer.
         object: String,
         /// Sequence number of the last batch that this writer has uploaded.
         last: Seq,

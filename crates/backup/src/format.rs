@@ -1,4 +1,4 @@
-//! Bytes of objects: a manifest, a base, a log. FORMAT.md describes them.
+//! Bytes of objects: a claim, a manifest, a base, a log. FORMAT.md describes them.
 //!
 //! Whatever bytes are decoded, what decodes is consistent in itself, and nothing else is assumed of it.
 
@@ -12,8 +12,22 @@ pub(crate) const VERSION: u32 = 1;
 const MANIFEST_MAGIC: &[u8; 8] = b"TRNBAK\r\n";
 const BASE_MAGIC: &[u8; 8] = b"TRNBAS\r\n";
 const LOG_MAGIC: &[u8; 8] = b"TRNBLG\r\n";
+const CLAIM_MAGIC: &[u8; 8] = b"TRNBCL\r\n";
 /// Bytes of an object before its body: magic, version, lineage.
 const HEAD_BYTES: usize = 8 + 4 + 8;
+
+/// A writer's claim of a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Number of the claim, which is the next one of the place: the writer's epoch.
+    pub number: u64,
+    /// The lineage of the store when its writer started.
+    pub lineage: u64,
+    /// A random number by which the store knows its own claim.
+    pub mark: u64,
+    /// Time at which the writer started, by its clock.
+    pub time: Millis,
+}
 
 /// A state of the backup.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +36,7 @@ pub struct Manifest {
     pub lineage: u64,
     /// Number of the manifest, which is the next one of the lineage.
     pub number: u64,
-    /// Epoch of its writer, drawn at random when the writer starts.
+    /// Epoch of its writer: the number of the writer's claim.
     pub epoch: u64,
     /// The time at which it was made, by its writer's clock; it never decreases within a lineage.
     pub time: Millis,
@@ -103,8 +117,18 @@ impl Content {
     }
 }
 
-/// Reads the head of an object. Returns its body.
+/// Reads the head of an object of a lineage. Returns its body.
 fn body<'a>(bytes: &'a [u8], object: &str, magic: &[u8; 8], lineage: u64) -> Result<Decoder<'a>> {
+    let (of, body) = any_body(bytes, object, magic)?;
+    if of != lineage {
+        let [lineage, of] = [lineage, of].map(|lineage| format!("lineage {lineage:016x}"));
+        return Err(Error::damaged(object, lineage, of));
+    }
+    Ok(body)
+}
+
+/// Reads the head of an object. Returns its lineage, and its body.
+fn any_body<'a>(bytes: &'a [u8], object: &str, magic: &[u8; 8]) -> Result<(u64, Decoder<'a>)> {
     let mut d = Decoder::new(bytes);
     if d.take(8) != Some(magic) {
         let expected =
@@ -115,12 +139,8 @@ fn body<'a>(bytes: &'a [u8], object: &str, magic: &[u8; 8], lineage: u64) -> Res
     if found != VERSION {
         return Err(Error::Newer { object: object.to_owned(), found, known: VERSION });
     }
-    let of = d.u64().ok_or_else(|| short(object))?;
-    if of != lineage {
-        let [lineage, of] = [lineage, of].map(|lineage| format!("lineage {lineage:016x}"));
-        return Err(Error::damaged(object, lineage, of));
-    }
-    Ok(d)
+    let lineage = d.u64().ok_or_else(|| short(object))?;
+    Ok((lineage, d))
 }
 
 fn head(magic: &[u8; 8], lineage: u64) -> Vec<u8> {
@@ -189,6 +209,38 @@ impl Manifest {
         let manifest = decode_manifest(&mut d, lineage).filter(|_| d.is_empty());
         let manifest = manifest.filter(|manifest| manifest.number == number);
         manifest.ok_or_else(|| malformed(object))
+    }
+}
+
+impl Claim {
+    /// Returns the claim as bytes.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = head(CLAIM_MAGIC, self.lineage);
+        put_varint(&mut out, self.number);
+        out.extend_from_slice(&self.mark.to_le_bytes());
+        put_varint(&mut out, self.time);
+        let sum = checksum(&out, seed(0, self.number));
+        out.extend_from_slice(&sum.to_le_bytes());
+        out
+    }
+
+    /// Reads claim `number`.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], [`Error::Newer`].
+    pub fn decode(bytes: &[u8], object: &str, number: u64) -> Result<Self> {
+        let (lineage, mut d) = any_body(bytes, object, CLAIM_MAGIC)?;
+        let (covered, sum) = bytes.split_last_chunk::<8>().ok_or_else(|| short(object))?;
+        if checksum(covered, seed(0, number)) != u64::from_le_bytes(*sum) {
+            return Err(Error::damaged(object, "a valid checksum", "another"));
+        }
+        let mut decode = || {
+            let claim = Claim { lineage, number: d.varint()?, mark: d.u64()?, time: d.varint()? };
+            d.u64()?;
+            (d.is_empty() && claim.number == number).then_some(claim)
+        };
+        decode().ok_or_else(|| malformed(object))
     }
 }
 
@@ -321,11 +373,19 @@ pub fn decode_log<'a>(bytes: &'a [u8], object: &str, lineage: u64) -> Result<(Se
 pub fn fuzz(bytes: &[u8]) {
     const LINEAGE: u64 = 5;
     const NUMBER: u64 = 17;
-    let mut sealed = head(MANIFEST_MAGIC, LINEAGE);
-    sealed.extend_from_slice(bytes);
-    let sum = checksum(&sealed, seed(LINEAGE, NUMBER));
-    sealed.extend_from_slice(&sum.to_le_bytes());
-    for manifest in [bytes, &sealed] {
+    let sealed = |magic, seed| {
+        let mut sealed = [&head(magic, LINEAGE)[..], bytes].concat();
+        let sum = checksum(&sealed, seed);
+        sealed.extend_from_slice(&sum.to_le_bytes());
+        sealed
+    };
+    for claim in [bytes, &sealed(CLAIM_MAGIC, seed(0, NUMBER))] {
+        if let Ok(claim) = Claim::decode(claim, "claim", NUMBER) {
+            let again = Claim::decode(&claim.encode(), "claim", NUMBER);
+            assert_eq!(again.ok(), Some(claim));
+        }
+    }
+    for manifest in [bytes, &sealed(MANIFEST_MAGIC, seed(LINEAGE, NUMBER))] {
         let Ok(manifest) = Manifest::decode(manifest, "manifest", LINEAGE, NUMBER) else {
             continue;
         };

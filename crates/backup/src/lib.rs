@@ -25,10 +25,10 @@
 //! ```
 //!
 //! * `writer` - uploads tables and logs, and names them in manifests.
-//! * `claim` - epochs: one writer at a time.
+//! * `claim` - one writer at a time; `record` - the claims of a store.
 //! * `base` - upload of the tables of a moment.
 //! * `retention` - removal of old objects.
-//! * `restore` - a store from a backup; `points` finds the moments that can be restored.
+//! * `restore` - a store from a backup, in a directory (`target`); `points` finds the moments that can be restored.
 //! * `format`, `names` - the objects; FORMAT.md describes them.
 //! * `place` - requests to the object store; `address` opens one by a URL.
 //!
@@ -42,21 +42,26 @@ mod claim;
 mod error;
 #[doc(hidden)]
 pub mod format;
+#[cfg(test)]
+mod model;
 mod names;
 mod options;
 mod place;
 mod points;
 mod progress;
+mod record;
 mod restore;
 mod retention;
+mod rules;
+mod target;
 mod time;
 mod writer;
 
-pub use address::open;
+pub use address::{directory, open};
 pub use error::{Error, Result};
 pub use options::Options;
-pub use points::{At, Moment, Range, list};
-pub use progress::Status;
+pub use points::{At, Backups, Moment, Range, list};
+pub use progress::{State, Status};
 pub use restore::{Restored, Salvage, restore, salvage};
 pub use time::utc;
 
@@ -92,14 +97,17 @@ impl Backup {
     /// in the folder: a former one is fenced.
     ///
     /// # Errors
-    /// A folder that cannot be listed, read or written; an object store that creates an object twice; objects of a
-    /// later release; an empty store where the folder has backups of another one; a closed store.
+    /// [`Error::NotOwner`] for a folder whose backups another store has written last, unless this one was restored from
+    /// them, and for a folder that no longer has the store's own; [`Error::Fenced`] if another writer starts meanwhile;
+    /// an interval that [`Options::check`] refuses; a folder that cannot be listed, read or written; an object store
+    /// that creates an object twice; objects of a later release; a closed store.
     pub async fn start(
         db: &Db,
         objects: Arc<dyn ObjectStore>,
         prefix: Path,
         options: Options,
     ) -> Result<Backup> {
+        options.check()?;
         let (place, progress) = (Place::new(objects, prefix), Arc::new(Progress::new()));
         let writer = Writer::start(db.clone(), place.clone(), options, progress.clone()).await?;
         let (stopping, stop) = watch::channel(false);
@@ -119,6 +127,12 @@ impl Backup {
     #[must_use]
     pub fn status(&self) -> Status {
         self.progress.status(self.db.latest_sequence(), self.place.counts())
+    }
+
+    /// Returns the state, and its changes.
+    #[must_use]
+    pub fn state(&self) -> watch::Receiver<State> {
+        self.progress.state.subscribe()
     }
 
     /// Returns whether another writer continues the backup. Cheaper than [`Backup::status`].
@@ -149,8 +163,11 @@ async fn run(mut writer: Writer, mut stop: watch::Receiver<bool>) {
             Ok(()) if is_stopping && writer.has_base() => break Error::Stopped,
             Ok(()) => pause = PAUSE,
             Err(e) => {
+                if is_final(&e) {
+                    break e;
+                }
                 writer.progress.failed(&e);
-                if is_final(&e) || is_stopping {
+                if is_stopping {
                     break e;
                 }
                 let _ = timeout(pause, stop.wait_for(|stop| *stop)).await;

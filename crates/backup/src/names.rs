@@ -1,14 +1,15 @@
 //! Names of objects.
 //!
 //! ```text
+//! claim/N                             a writer's claim of the place, by number
 //! LINEAGE/manifest/N                  a state of the backup, by number
 //! LINEAGE/base/LAST-CHECKSUM          tables and keyspaces of a moment
 //! LINEAGE/table/NUMBER-CHECKSUM       a table
 //! LINEAGE/log/FIRST-LAST-CHECKSUM     batches
 //! ```
 //!
-//! Lineage and checksum are 16 hexadecimal digits, the numbers have 20 decimal digits. All but manifests are named
-//! after their content: two writers never write different objects of one name.
+//! Lineage and checksum are 16 hexadecimal digits, the numbers have 20 decimal digits. All but claims and manifests are
+//! named after their content: two writers never write different objects of one name.
 
 use std::fmt;
 use terrane::entry::Seq;
@@ -22,6 +23,8 @@ pub(crate) enum Name {
     Log { first: Seq, last: Seq, checksum: u64 },
 }
 
+/// The folder of claims.
+pub(crate) const CLAIM: &str = "claim";
 /// Folders of a lineage.
 pub(crate) const MANIFEST: &str = "manifest";
 pub(crate) const BASE: &str = "base";

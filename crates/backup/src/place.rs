@@ -1,8 +1,9 @@
 //! The place of backups in an object store: requests to it, and counts of uploads.
 
 use crate::error::{Error, Result};
-use crate::format::{Manifest, VERSION};
+use crate::format::{Claim, Manifest, VERSION};
 use crate::names::{self, Name};
+use crate::rules::Rule;
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt};
 use object_store::path::Path;
@@ -49,6 +50,13 @@ impl std::fmt::Display for Object {
     }
 }
 
+/// The object store and the folder, by which a store's record knows the place.
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.objects, self.prefix)
+    }
+}
+
 impl Place {
     pub fn new(objects: Arc<dyn ObjectStore>, prefix: Path) -> Self {
         Place { objects, prefix, counts: Arc::default() }
@@ -78,10 +86,11 @@ impl Place {
     }
 
     /// Writes an object if there is none of its name; returns whether it did.
-    pub async fn create(&self, object: Object, bytes: Bytes) -> Result<bool> {
+    pub async fn create(&self, object: impl std::fmt::Display, bytes: Bytes) -> Result<bool> {
         let len = bytes.len() as u64;
         let payload = PutPayload::from_bytes(bytes);
-        match self.objects.put_opts(&self.path(object), payload, PutMode::Create.into()).await {
+        let mode = if Rule::CreateOnce.holds() { PutMode::Create } else { PutMode::Overwrite };
+        match self.objects.put_opts(&self.path(&object), payload, mode.into()).await {
             Ok(_) => {
                 self.count(len);
                 Ok(true)
@@ -103,9 +112,9 @@ impl Place {
     }
 
     /// Returns the content of an object, or `None` if there is none.
-    pub async fn get(&self, object: Object) -> Result<Option<Bytes>> {
-        let failed = |e| Error::objects("read", object, &e);
-        match self.objects.get(&self.path(object)).await {
+    pub async fn get(&self, object: impl std::fmt::Display) -> Result<Option<Bytes>> {
+        let failed = |e| Error::objects("read", &object, &e);
+        match self.objects.get(&self.path(&object)).await {
             Ok(found) => Ok(Some(found.bytes().await.map_err(failed)?)),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(e) => Err(failed(e)),
@@ -128,6 +137,52 @@ impl Place {
             take(piece.map_err(failed)?).await?;
         }
         Ok(true)
+    }
+
+    /// Returns the name of a claim.
+    pub fn claim_name(number: u64) -> String {
+        format!("{}/{number:020}", names::CLAIM)
+    }
+
+    /// Returns the numbers of the claims, in their order, with the times at which they were written.
+    pub async fn claims(&self) -> Result<Vec<(u64, i64)>> {
+        let claim = |meta: ObjectMeta| {
+            let number = meta.location.filename()?.parse().ok()?;
+            Some((number, meta.last_modified.timestamp_millis()))
+        };
+        let all = self.objects.list(Some(&self.path(names::CLAIM))).map_ok(claim);
+        let all: Result<Vec<_>, _> =
+            all.try_filter_map(async |claim| Ok(claim)).try_collect().await;
+        let mut all = all.map_err(|e| Error::objects("list", names::CLAIM, &e))?;
+        all.sort_unstable();
+        Ok(all)
+    }
+
+    /// Returns the number of the newest claim, if there is one, and the claim unless it is damaged.
+    pub async fn newest_claim(&self) -> Result<Option<(u64, Option<Claim>)>> {
+        let Some(&(number, _)) = self.claims().await?.last() else { return Ok(None) };
+        let name = Place::claim_name(number);
+        let bytes = self.get(&name).await?.unwrap_or_default();
+        match Claim::decode(&bytes, &name, number) {
+            Ok(claim) => Ok(Some((number, Some(claim)))),
+            Err(Error::Damaged { .. }) => Ok(Some((number, None))),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Creates a claim if there is none of its number; returns whether it did.
+    pub async fn create_claim(&self, claim: &Claim) -> Result<bool> {
+        self.create(Place::claim_name(claim.number), claim.encode().into()).await
+    }
+
+    /// Whether a claim is there.
+    pub async fn has_claim(&self, number: u64) -> Result<bool> {
+        let name = Place::claim_name(number);
+        match self.objects.head(&self.path(&name)).await {
+            Ok(_) => Ok(true),
+            Err(object_store::Error::NotFound { .. }) => Ok(false),
+            Err(e) => Err(Error::objects("find", name, &e)),
+        }
     }
 
     /// Returns the lineages.
@@ -176,7 +231,7 @@ impl Place {
     }
 
     /// Removes objects. A missing one is no failure.
-    pub async fn remove(&self, objects: Vec<Object>) -> Result<()> {
+    pub async fn remove(&self, objects: Vec<impl std::fmt::Display>) -> Result<()> {
         let paths: Vec<_> = objects.iter().map(|object| Ok(self.path(object))).collect();
         let mut removed = self.objects.delete_stream(futures_util::stream::iter(paths).boxed());
         while let Some(result) = removed.next().await {

@@ -2,12 +2,15 @@
 //!
 //! 1. The last manifest with a base names all that the earlier ones with that base name. The base and its logs are a
 //!    *range*, from the moment of the base through the last log.
-//! 2. Ranges are visited from the newest one on: the lineages by the times of their newest manifests, and in a lineage
-//!    the last manifest, then the last one with the base before, and so on.
-//! 3. A time stands for the newest log at or before it.
+//! 2. Ranges are visited from the newest one on: the lineages by the epochs of their newest manifests, each after the
+//!    one that continues it, and in a lineage the last manifest, then the last one with the base before, and so on.
+//!    Times order nothing: clocks differ, and may be set back.
+//! 3. A time stands for the newest log at or before it, a sequence number for a moment that only one lineage has.
+//! 4. A damaged manifest is passed over, and the one before it has most of its range. The moments after those are not
+//!    known: no moment is the newest one beside it.
 
 use crate::error::{Error, Result};
-use crate::format::{Content, Manifest};
+use crate::format::{Base, Content, Manifest};
 use crate::names::{self, Name};
 use crate::place::{Listed, Object, Place};
 use crate::time::utc;
@@ -17,8 +20,8 @@ use object_store::path::Path;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
-use terrane::FeedCursor;
 use terrane::entry::{Millis, Seq};
+use terrane::{FeedCursor, Lineage};
 
 /// A moment to restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +30,7 @@ pub enum At {
     Newest,
     /// The newest one up to a time, in milliseconds since the epoch, by the clock of the backup's writer.
     Time(Millis),
-    /// After the batch with this sequence number, of the newest lineage that has it.
+    /// After the batch with this sequence number, which only one lineage has.
     Sequence(Seq),
     /// A place in the change feed.
     Cursor(FeedCursor),
@@ -64,51 +67,95 @@ pub struct Range {
     pub damage: Vec<String>,
 }
 
-/// A range with the manifest that names it.
+/// A backup: its ranges, the newest first, and what of it cannot be read.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Backups {
+    /// The ranges.
+    pub ranges: Vec<Range>,
+    /// Manifests that are damaged, or of a later release, a sentence each. Their ranges are not in the list.
+    pub damage: Vec<String>,
+}
+
+/// A moment, with the base of its range.
 pub(crate) struct Found {
     pub manifest: Manifest,
     pub content: Content,
+    pub base: Base,
     /// The last batch of the moment.
     pub sequence: Seq,
+    /// Objects that a salvage passed over.
+    pub damage: Vec<Error>,
 }
 
-/// Returns the lineages of a place, each with its manifests; the one with the newest manifest is first.
-pub(crate) async fn lineages(place: &Place) -> Result<Vec<(u64, Vec<u64>)>> {
-    let mut all = Vec::new();
+/// The newest manifest of a lineage that can be read.
+#[derive(Clone, Copy)]
+struct End {
+    epoch: u64,
+    successor: u64,
+}
+
+/// Returns the lineages of a place, each with its manifests, from the newest one on.
+async fn lineages(place: &Place) -> Result<Vec<(u64, Vec<u64>)>> {
+    let (mut all, mut ends) = (Vec::new(), HashMap::new());
     for lineage in place.lineages().await? {
         let manifests = place.manifests(lineage).await?;
-        let Some(&newest) = manifests.last() else { continue };
-        let time = match place.manifest(lineage, newest).await {
-            Ok(manifest) => manifest.time,
-            Err(Error::Damaged { .. }) => 0,
-            Err(e) => return Err(e),
-        };
-        all.push((Reverse(time), lineage, manifests));
+        if !manifests.is_empty() {
+            ends.insert(lineage, end(place, lineage, &manifests).await?);
+            all.push((lineage, manifests));
+        }
     }
-    all.sort_by_key(|(time, ..)| *time);
-    Ok(all.into_iter().map(|(_, lineage, manifests)| (lineage, manifests)).collect())
+    all.sort_by_key(|(lineage, _)| rank(*lineage, &ends));
+    Ok(all)
+}
+
+/// Reads the newest manifest that can be read. A lineage without one may be the newest.
+async fn end(place: &Place, lineage: u64, manifests: &[u64]) -> Result<End> {
+    for &number in manifests.iter().rev() {
+        match place.manifest(lineage, number).await {
+            Ok(Manifest { epoch, successor, .. }) => return Ok(End { epoch, successor }),
+            Err(e) if is_unreadable(&e) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(End { epoch: u64::MAX, successor: 0 })
+}
+
+/// Returns the rank of a lineage: later epochs come first, and in an epoch each lineage comes after its successor.
+fn rank(lineage: u64, ends: &HashMap<u64, End>) -> (Reverse<u64>, usize) {
+    let epoch = ends.get(&lineage).map_or(0, |end| end.epoch);
+    let successor =
+        |of: &u64| ends.get(of).filter(|end| end.epoch == epoch).map(|end| end.successor);
+    let chain = std::iter::successors(Some(lineage), successor);
+    (Reverse(epoch), chain.take(ends.len()).take_while(|of| ends.contains_key(of)).count())
+}
+
+fn is_unreadable(error: &Error) -> bool {
+    matches!(error, Error::Damaged { .. } | Error::Newer { .. })
 }
 
 /// Visits the ranges of a lineage, from the newest one on.
-pub(crate) struct Ranges {
+struct Ranges {
     lineage: u64,
     /// Manifests that were not visited.
     manifests: Vec<u64>,
-    /// Whether damaged manifests are passed over.
-    pub skips_damage: bool,
 }
 
 impl Ranges {
-    pub fn of((lineage, manifests): (u64, Vec<u64>)) -> Self {
-        Ranges { lineage, manifests, skips_damage: false }
-    }
-
-    /// Returns the next older range.
-    pub async fn next(&mut self, place: &Place) -> Result<Option<(Manifest, Content)>> {
+    /// Returns the next older range. Adds manifests that cannot be read to `damage`.
+    async fn next(
+        &mut self,
+        place: &Place,
+        damage: &mut Vec<Error>,
+    ) -> Result<Option<(Manifest, Content)>> {
         while let Some(number) = self.manifests.pop() {
             let manifest = match place.manifest(self.lineage, number).await {
-                Err(Error::Damaged { .. }) if self.skips_damage => continue,
-                read => read?,
+                Ok(manifest) => manifest,
+                Err(e) if is_unreadable(&e) => {
+                    damage.push(e);
+                    continue;
+                }
+                Err(e) => return Err(e),
             };
             if let Some(content) = manifest.content.clone() {
                 let before = self.manifests.partition_point(|n| *n < content.base.since);
@@ -137,34 +184,139 @@ fn sequence_at(at: At, manifest: &Manifest, content: &Content) -> Option<Seq> {
     (first <= sequence && sequence <= through).then_some(sequence)
 }
 
-/// Finds a moment.
-pub(crate) async fn find(place: &Place, at: At, skips_damage: bool) -> Result<Found> {
-    let mut bounds: Option<(Moment, u64, Moment)> = None;
-    for lineage in lineages(place).await? {
-        let mut ranges = Ranges { skips_damage, ..Ranges::of(lineage) };
-        while let Some((manifest, content)) = ranges.next(place).await? {
-            let (first, last) = moments(&content);
-            let last = Moment { time: last.time.max(manifest.time), ..last };
-            let (_, lineage, newest) = bounds.unwrap_or((first, manifest.lineage, last));
-            bounds = Some((first, lineage, newest));
-            let is_late = matches!(at, At::Time(time) if time > newest.time);
-            if let Some(sequence) = sequence_at(at, &manifest, &content).filter(|_| !is_late) {
-                return Ok(Found { manifest, content, sequence });
-            }
+/// The moments of a lineage, as far as they were visited.
+struct Span {
+    lineage: u64,
+    first: Moment,
+    last: Moment,
+}
+
+impl Span {
+    fn cursors(&self) -> String {
+        let of = |sequence| FeedCursor { lineage: Lineage(self.lineage), sequence };
+        format!("{} to {}", of(self.first.sequence), of(self.last.sequence))
+    }
+}
+
+/// A range that has the moment, and the older ones of its lineage.
+struct Match {
+    manifest: Manifest,
+    content: Content,
+    sequence: Seq,
+    older: Ranges,
+}
+
+/// Finds a moment. A salvage passes over damage, and takes the next older range if a base is damaged.
+pub(crate) async fn find(place: &Place, at: At, is_salvage: bool) -> Result<Found> {
+    let (mut spans, mut damage, mut matches) = (Vec::new(), Vec::new(), Vec::new());
+    for (lineage, manifests) in lineages(place).await? {
+        let ranges = Ranges { lineage, manifests };
+        matches.extend(find_in(place, at, ranges, &mut spans, &mut damage).await?);
+        if !matches.is_empty() && !matches!(at, At::Sequence(_)) {
+            break;
         }
     }
-    let Some((first, lineage, last)) = bounds else {
-        return Err(Error::invalid("backup", "one with a base", "none"));
+    if matches.len() > 1 {
+        return Err(ambiguous(at, &spans));
+    }
+    let Some(found) = matches.pop() else {
+        return Err(damage.into_iter().next().unwrap_or_else(|| outside(at, &spans)));
     };
+    let is_last = match at {
+        At::Newest => true,
+        At::Time(time) => time > found.manifest.time,
+        At::Sequence(_) | At::Cursor(_) => false,
+    };
+    match damage.first() {
+        Some(e) if is_last && !is_salvage => Err(e.clone()),
+        _ => with_base(place, found, damage, is_salvage).await,
+    }
+}
+
+/// Finds a moment in a lineage.
+async fn find_in(
+    place: &Place,
+    at: At,
+    mut ranges: Ranges,
+    spans: &mut Vec<Span>,
+    damage: &mut Vec<Error>,
+) -> Result<Option<Match>> {
+    while let Some((manifest, content)) = ranges.next(place, damage).await? {
+        let (first, last) = moments(&content);
+        let last = Moment { time: last.time.max(manifest.time), ..last };
+        match spans.last_mut() {
+            Some(span) if span.lineage == manifest.lineage => span.first = first,
+            _ => spans.push(Span { lineage: manifest.lineage, first, last }),
+        }
+        let newest = spans.first().map_or(last, |span| span.last);
+        let is_late = matches!(at, At::Time(time) if time > newest.time);
+        if let Some(sequence) = sequence_at(at, &manifest, &content).filter(|_| !is_late) {
+            return Ok(Some(Match { manifest, content, sequence, older: ranges }));
+        }
+    }
+    Ok(None)
+}
+
+/// Reads the base of a moment. If it is damaged, an older range may have the moment as well; a salvage takes the newest
+/// moment of that in any case.
+async fn with_base(
+    place: &Place,
+    found: Match,
+    mut damage: Vec<Error>,
+    is_salvage: bool,
+) -> Result<Found> {
+    let Match { mut manifest, mut content, mut sequence, mut older } = found;
+    loop {
+        let failure = match read_base(place, manifest.lineage, &content.base).await {
+            Ok(base) => return Ok(Found { manifest, content, base, sequence, damage }),
+            Err(e) if is_unreadable(&e) => e,
+            Err(e) => return Err(e),
+        };
+        let Some(next) = older.next(place, &mut damage).await? else { return Err(failure) };
+        // The ranges of a lineage have their first and last moments in common.
+        if !is_salvage && next.1.through() < sequence {
+            return Err(failure);
+        }
+        damage.push(failure);
+        (manifest, content) = next;
+        sequence = sequence.min(content.through());
+    }
+}
+
+/// Returns the error for a sequence number that several lineages have.
+fn ambiguous(at: At, spans: &[Span]) -> Error {
+    let At::Sequence(sequence) = at else { return outside(at, spans) };
+    let has = |span: &&Span| (span.first.sequence..=span.last.sequence).contains(&sequence);
+    let with: Vec<_> = spans.iter().filter(has).collect();
+    let time = |span: &Span| format!("{} to {}", utc(span.first.time), utc(span.last.time));
+    let lineages: Vec<_> =
+        with.iter().map(|span| format!("{} ({})", span.cursors(), time(span))).collect();
+    let one = with.first().map_or(0, |span| span.lineage);
+    let expected =
+        format!("a lineage with it, as in {}", FeedCursor { lineage: Lineage(one), sequence });
+    let found = format!("{sequence}, which several have: {}", lineages.join(", "));
+    Error::invalid("moment to restore", expected, found)
+}
+
+/// Returns the error for a moment that the backup does not have.
+fn outside(at: At, spans: &[Span]) -> Error {
+    let times = |span: &Span| [span.first.time, span.last.time];
+    let (first, last) = (spans.iter().flat_map(times).min(), spans.first().map(|span| span.last));
+    let (Some(first), Some(last)) = (first, last) else {
+        return Error::invalid("backup", "one with a base", "none");
+    };
+    let join =
+        |text: &dyn Fn(&Span) -> String| spans.iter().map(text).collect::<Vec<_>>().join(", or ");
     let (expected, found) = match at {
-        At::Time(time) => (format!("{} to {}", utc(first.time), utc(last.time)), utc(time)),
-        At::Sequence(n) => (format!("{} to {}", first.sequence, last.sequence), n.to_string()),
-        At::Newest => (String::new(), String::new()),
-        At::Cursor(cursor) => {
-            (format!("{lineage:016x}-{} or an earlier one", last.sequence), cursor.to_string())
+        At::Time(time) => (format!("{} to {}", utc(first), utc(last.time)), utc(time)),
+        At::Cursor(cursor) => (join(&Span::cursors), cursor.to_string()),
+        At::Sequence(_) | At::Newest => {
+            let of = |span: &Span| format!("{} to {}", span.first.sequence, span.last.sequence);
+            let found = if let At::Sequence(n) = at { n.to_string() } else { String::new() };
+            (join(&of), found)
         }
     };
-    Err(Error::invalid("moment to restore", expected, found))
+    Error::invalid("moment to restore", expected, found)
 }
 
 /// Returns the first and the last moment of a range.
@@ -174,38 +326,47 @@ fn moments(content: &Content) -> (Moment, Moment) {
     (first, Moment { sequence: content.through(), time })
 }
 
-/// Lists the ranges of a backup, the newest first, with objects that are missing or have another length.
+/// Lists the ranges of a backup, the newest first, with objects that are missing or have another length, and the
+/// manifests that cannot be read.
 ///
 /// # Errors
-/// Requests that fail; manifests that are damaged, or of a later release.
-pub async fn list(objects: Arc<dyn ObjectStore>, prefix: Path) -> Result<Vec<Range>> {
+/// Requests that fail.
+pub async fn list(objects: Arc<dyn ObjectStore>, prefix: Path) -> Result<Backups> {
     let place = Place::new(objects, prefix);
-    let mut found = Vec::new();
+    let (mut listed, mut unreadable) = (Backups::default(), Vec::new());
     for (lineage, manifests) in lineages(&place).await? {
         let there = there(&place, lineage).await?;
-        let mut ranges = Ranges::of((lineage, manifests));
-        while let Some((_, content)) = ranges.next(&place).await? {
-            let (first, last) = moments(&content);
-            let base = read_base(&place, lineage, &content.base).await;
-            let mut damage: Vec<_> =
-                base.as_ref().err().map(Error::to_string).into_iter().collect();
-            let tables = base.map(|base| base.tables).unwrap_or_default();
-            damage.extend(
-                lacking(lineage, &there, &needed(&content, &tables)).map(|e| e.to_string()),
-            );
-            found.push(Range {
-                lineage: names::folder(lineage),
-                first,
-                last,
-                tables: tables.len() as u64,
-                table_bytes: tables.iter().map(|table| table.bytes).sum(),
-                logs: content.logs.len() as u64,
-                log_bytes: content.logs.iter().map(|log| log.bytes).sum(),
-                damage,
-            });
+        let mut ranges = Ranges { lineage, manifests };
+        while let Some((_, content)) = ranges.next(&place, &mut unreadable).await? {
+            listed.ranges.push(range(&place, lineage, &content, &there).await);
         }
     }
-    Ok(found)
+    listed.damage = unreadable.iter().map(Error::to_string).collect();
+    Ok(listed)
+}
+
+/// Describes a range.
+async fn range(
+    place: &Place,
+    lineage: u64,
+    content: &Content,
+    there: &HashMap<Name, u64>,
+) -> Range {
+    let (first, last) = moments(content);
+    let base = read_base(place, lineage, &content.base).await;
+    let mut damage: Vec<_> = base.as_ref().err().map(Error::to_string).into_iter().collect();
+    let tables = base.map(|base| base.tables).unwrap_or_default();
+    damage.extend(lacking(lineage, there, &needed(content, &tables)).map(|e| e.to_string()));
+    Range {
+        lineage: names::folder(lineage),
+        first,
+        last,
+        tables: tables.len() as u64,
+        table_bytes: tables.iter().map(|table| table.bytes).sum(),
+        logs: content.logs.len() as u64,
+        log_bytes: content.logs.iter().map(|log| log.bytes).sum(),
+        damage,
+    }
 }
 
 /// Returns the tables and logs of a lineage, with their lengths.

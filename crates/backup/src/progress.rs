@@ -8,7 +8,19 @@ use std::time::{Duration, Instant};
 use terrane::entry::Seq;
 use tokio::sync::{Notify, watch};
 
-/// State of a backup.
+/// State of a backup, for an operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum State {
+    /// What is written is uploaded.
+    Uploading,
+    /// Uploads fail since a failure, and are tried again.
+    Failing(String),
+    /// Another writer continues the backup.
+    Fenced(String),
+}
+
+/// Progress of a backup.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Status {
@@ -38,6 +50,7 @@ pub struct Status {
 pub(crate) struct Progress {
     /// The last batch that a manifest names, or the failure that ends the backup.
     uploaded: watch::Sender<Result<Seq>>,
+    pub state: watch::Sender<State>,
     /// Signal for an upload before the interval is over.
     pub wanted: Notify,
     failures: AtomicU64,
@@ -59,6 +72,7 @@ impl Progress {
     pub fn new() -> Self {
         Progress {
             uploaded: watch::Sender::new(Ok(0)),
+            state: watch::Sender::new(State::Uploading),
             wanted: Notify::new(),
             failures: AtomicU64::new(0),
             bases: AtomicU64::new(0),
@@ -85,16 +99,31 @@ impl Progress {
         }
         drop(now);
         drop(self.uploaded.send_replace(Ok(sequence)));
+        self.become_if(State::Uploading, |state| matches!(state, State::Failing(_)));
     }
 
     /// Notes the latest failure.
     pub fn failed(&self, error: &Error) {
         self.failures.fetch_add(1, Ordering::Relaxed);
         self.now().failure = Some(error.to_string());
+        self.become_if(State::Failing(error.to_string()), |state| *state == State::Uploading);
+    }
+
+    fn become_if(&self, next: State, condition: impl FnOnce(&State) -> bool) {
+        self.state.send_if_modified(|state| {
+            let changes = condition(state);
+            if changes {
+                *state = next;
+            }
+            changes
+        });
     }
 
     /// Notes the failure that ends the backup.
     pub fn ended(&self, error: Error) {
+        if matches!(error, Error::Fenced { .. }) {
+            self.become_if(State::Fenced(error.to_string()), |_| true);
+        }
         drop(self.uploaded.send_replace(Err(error)));
     }
 

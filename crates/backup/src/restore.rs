@@ -2,32 +2,31 @@
 //!
 //! 1. Find the moment, and read its base. All tables and logs that it needs must be there with their lengths, before
 //!    anything is written.
-//! 2. The directory must be empty, or hold an unfinished restore.
+//! 2. The directory must be empty, or hold an unfinished restore (`target`).
 //! 3. Download the tables, several at once, and verify the checksum of each. Then read the logs in their order, and
 //!    append their batches up to the moment.
-//! 4. One commit makes a store of it. If anything fails before, all files are removed.
+//! 4. One commit makes a store of it. If anything fails before, or the restore is dropped, all files are removed.
 //!
-//! A salvage leaves out missing and damaged objects. It makes a store of the others in another directory, and repairs
-//! that into the wanted one. The batches end where the first log is missing.
+//! A salvage leaves out missing and damaged objects: a manifest or a base for the one before, and tables. The batches
+//! end where the first log is missing. It makes a store of the rest in another directory; if tables or logs are
+//! missing, it repairs that into a third one. The files of that become those of the wanted one.
 
-use crate::base::blocking;
 use crate::error::{Error, Result};
 use crate::format::{Base, TableRef, decode_log};
 use crate::names::Name;
 use crate::place::{Object, Place};
 use crate::points::{At, Found, find, lacking, needed, there};
-use crate::writer::read_base;
+use crate::target::{Gate, Scratch, Target};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::ObjectStore;
 use object_store::path::Path as Prefix;
 use std::fs;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use terrane::entry::{Millis, Seq};
-use terrane::storage::vfs::{LOCK, NativeVfs, StoreLock};
-use terrane::storage::{Directory, FileId, Storage, write_all_at};
+use terrane::storage::vfs::NativeVfs;
+use terrane::storage::{FileId, Storage, write_all_at};
 use terrane::{Restoration, Salvaged};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -60,11 +59,16 @@ pub struct Salvage {
     pub restored: Restored,
     /// Objects that are missing or damaged, a sentence each.
     pub damage: Vec<String>,
-    /// Report of the repair; `None` if nothing was missing or damaged.
+    /// The last batch that the newest sound manifest names, if batches before it are lost.
+    pub lost_through: Option<Seq>,
+    /// Rows whose newer version or delete may be lost.
+    pub doubtful_rows: u64,
+    /// Report of the repair; `None` if no table and no log is missing or damaged.
     pub repaired: Option<Salvaged>,
 }
 
-/// Restores a moment of a backup into a directory, which is empty or does not exist.
+/// Restores a moment of a backup into a directory, which is empty or does not exist. If the future is dropped, the
+/// directory is as it was.
 ///
 /// # Errors
 /// [`Error::Invalid`] for a directory that is not empty, and for a moment that the backup does not have;
@@ -78,14 +82,13 @@ pub async fn restore(
 ) -> Result<Restored> {
     let place = Place::new(objects, prefix);
     let found = find(&place, at, false).await?;
-    let base = read_base(&place, found.manifest.lineage, &found.content.base).await?;
-    write(&place, &found, &base, dir, &mut None).await
+    write(&place, &found, dir, &Gate::default(), &mut None).await
 }
 
 /// Restores a moment of a damaged backup, as far as its objects are there.
 ///
 /// # Errors
-/// As for [`restore`], but missing and damaged objects are no errors, but for one manifest and its base.
+/// As for [`restore`], but missing and damaged objects are no errors, unless no base is sound.
 pub async fn salvage(
     objects: Arc<dyn ObjectStore>,
     prefix: Prefix,
@@ -94,48 +97,52 @@ pub async fn salvage(
 ) -> Result<Salvage> {
     let place = Place::new(objects, prefix);
     let found = find(&place, at, true).await?;
-    let base = read_base(&place, found.manifest.lineage, &found.content.base).await?;
-    let mut target = Target::claim(dir)?;
+    let gate = Gate::default();
+    let target = Target::claim(dir, &gate)?;
     // A path such as `.` has no name of its own.
     let found_dir = fs::canonicalize(dir);
     let dir = &found_dir.map_err(|e| Error::file(format!("read {}", dir.display()), &e))?;
-    let mut name = dir.file_name().unwrap_or_default().to_owned();
-    name.push(".salvage");
-    let part = dir.with_file_name(name);
+    let part = Scratch::beside(dir, "salvage", &gate);
+    let whole = Scratch::beside(dir, "repaired", &gate);
     let mut damage = Some(Vec::new());
-    let restored = write(&place, &found, &base, &part, &mut damage).await?;
+    let restored = write(&place, &found, &part.dir, &gate, &mut damage).await?;
     let damage = damage.unwrap_or_default();
-    if damage.is_empty() {
-        let moved = fs::remove_dir_all(dir).and_then(|()| fs::rename(&part, dir));
-        moved.map_err(|e| Error::file(format!("rename {}", part.display()), &e))?;
-        target.keep();
-        return Ok(Salvage { restored, damage, repaired: None });
-    }
-    target.unlock();
-    let (from, to) = (part.clone(), dir.to_owned());
-    let repaired = blocking(move || {
+    let repaired = if damage.is_empty() { None } else { Some(repair(&part, &whole, &gate).await?) };
+    target.take(if repaired.is_some() { &whole.dir } else { &part.dir })?;
+    target.keep()?;
+    let doubtful_rows = repaired.as_ref().map_or(0, |repaired| {
+        // Without the batches up to the base, tables have later versions of some rows than of others.
+        let is_torn = restored.sequence < found.content.base.last;
+        let rows = || repaired.rows.iter().map(|(_, rows)| rows).sum();
+        if is_torn { rows() } else { repaired.doubtful_rows }
+    });
+    let lost_through = (restored.sequence < found.sequence).then_some(found.sequence);
+    let damage = found.damage.iter().map(Error::to_string).chain(damage).collect();
+    Ok(Salvage { restored, damage, lost_through, doubtful_rows, repaired })
+}
+
+/// Repairs the store in `from` into a new one in `to`.
+async fn repair(from: &Scratch, to: &Scratch, gate: &Gate) -> Result<Salvaged> {
+    let (from, to) = (from.dir.clone(), to.dir.clone());
+    let repaired = gate.pass(move || {
         let remains = terrane::storage::salvage::directory(&NativeVfs::read_only(&from)?)?;
         let db = terrane::Db::open(to, terrane::Options::default())?;
         let repaired = terrane::repair(remains, &db, terrane::DoubtfulRows::Together)?;
         db.close()?;
         Ok::<_, terrane::Error>(repaired)
     });
-    let repaired = repaired.await;
-    let _ = fs::remove_dir_all(&part);
-    let repaired = repaired?;
-    target.keep();
-    Ok(Salvage { restored, damage, repaired: Some(repaired) })
+    Ok(repaired.await?)
 }
 
 /// Writes the store of a moment. If `damage` is given, notes damage there and continues.
 async fn write(
     place: &Place,
     found: &Found,
-    base: &Base,
     dir: &Path,
+    gate: &Gate,
     damage: &mut Option<Vec<String>>,
 ) -> Result<Restored> {
-    let (lineage, content) = (found.manifest.lineage, &found.content);
+    let (lineage, content, base) = (found.manifest.lineage, &found.content, &found.base);
     let mut content = content.clone();
     content.logs.retain(|log| log.first <= found.sequence);
     let needed = needed(&content, &base.tables);
@@ -143,11 +150,12 @@ async fn write(
         let there = there(place, lineage).await?;
         lacking(lineage, &there, &needed).next().map_or(Ok(()), Err)?;
     }
-    let target = Target::claim(dir)?;
+    let target = Target::claim(dir, gate)?;
     let storage: Arc<dyn Storage> = Arc::new(target.storage()?);
     let own = storage.clone();
     let (version_set, additions) = (base.version_set.clone(), content.additions.clone());
-    let restoration = blocking(move || Restoration::begin(own, version_set, additions)).await?;
+    let begin = move || Restoration::begin(own, version_set, additions);
+    let restoration = gate.pass(begin).await?;
     let mut named: Vec<_> = base.tables.iter().map(|table| (table.number, table.bytes)).collect();
     let mut tables = restoration.tables();
     named.sort_unstable();
@@ -156,10 +164,12 @@ async fn write(
         let object = format!("base of batch {}", content.base.last);
         return Err(Error::damaged(object, "the tables of its version set", "others"));
     }
-    download_all(place, lineage, &storage, base, damage).await?;
-    let restoration = append_logs(place, found, restoration, damage).await?;
-    let sequence = blocking(move || restoration.finish()).await?;
-    target.keep();
+    let downloads =
+        Downloads { place, lineage, storage: &storage, gate, has_failed: AtomicBool::new(false) };
+    downloads.all(base, damage).await?;
+    let restoration = append_logs(place, found, restoration, gate, damage).await?;
+    let sequence = gate.pass(move || restoration.finish()).await?;
+    target.keep()?;
     Ok(Restored {
         lineage: crate::names::folder(lineage),
         sequence,
@@ -180,67 +190,63 @@ fn note(damage: &mut Option<Vec<String>>, error: Error) -> Result<()> {
     }
 }
 
-/// Downloads the tables. After a failure it waits for those that are being written, so that none is written later.
-async fn download_all(
-    place: &Place,
+/// Downloads of tables.
+struct Downloads<'a> {
+    place: &'a Place,
     lineage: u64,
-    storage: &Arc<dyn Storage>,
-    base: &Base,
-    damage: &mut Option<Vec<String>>,
-) -> Result<()> {
-    let has_failed = AtomicBool::new(false);
-    let tables = base.tables.iter();
-    let downloads = tables.map(|table| download(place, lineage, storage, *table, &has_failed));
-    let mut downloads = stream::iter(downloads).buffer_unordered(DOWNLOADS);
-    let mut failure = None;
-    while let Some(downloaded) = downloads.next().await {
-        if let Err(e) = downloaded.or_else(|e| note(damage, e)) {
-            has_failed.store(true, Ordering::Relaxed);
-            failure.get_or_insert(e);
-        }
-    }
-    failure.map_or(Ok(()), Err)
+    storage: &'a Arc<dyn Storage>,
+    gate: &'a Gate,
+    has_failed: AtomicBool,
 }
 
-/// Downloads a table, unless another one has failed. What arrives is written even if it is damaged.
-async fn download(
-    place: &Place,
-    lineage: u64,
-    storage: &Arc<dyn Storage>,
-    table: TableRef,
-    has_failed: &AtomicBool,
-) -> Result<()> {
-    if has_failed.load(Ordering::Relaxed) {
-        return Err(Error::Stopped);
+impl Downloads<'_> {
+    /// Downloads the tables. After a failure it waits for those that are being written, so that none is written later.
+    async fn all(&self, base: &Base, damage: &mut Option<Vec<String>>) -> Result<()> {
+        let downloads = base.tables.iter().map(|table| self.one(*table));
+        let mut downloads = stream::iter(downloads).buffer_unordered(DOWNLOADS);
+        let mut failure = None;
+        while let Some(downloaded) = downloads.next().await {
+            if let Err(e) = downloaded.or_else(|e| note(damage, e)) {
+                self.has_failed.store(true, Ordering::Relaxed);
+                failure.get_or_insert(e);
+            }
+        }
+        failure.map_or(Ok(()), Err)
     }
-    let TableRef { number, bytes, checksum } = table;
-    let object = Object { lineage, name: Name::Table { number, checksum } };
-    let own = storage.clone();
-    let file = blocking(move || own.create(FileId::table(number), bytes)).await?;
-    let (mut sum, mut at) = (Xxh3::new(), 0);
-    let is_there = place
-        .stream(object, |piece| {
+
+    fn go_on(&self) -> Result<()> {
+        if self.has_failed.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) }
+    }
+
+    /// Downloads a table, unless another one has failed. What arrives is written even if it is damaged.
+    async fn one(&self, table: TableRef) -> Result<()> {
+        self.go_on()?;
+        let TableRef { number, bytes, checksum } = table;
+        let object = Object { lineage: self.lineage, name: Name::Table { number, checksum } };
+        let own = self.storage.clone();
+        let file = self.gate.pass(move || own.create(FileId::table(number), bytes)).await?;
+        let (mut sum, mut at) = (Xxh3::new(), 0);
+        let take = |piece: bytes::Bytes| {
             sum.update(&piece);
             let (file, offset) = (file.clone(), at);
             at += piece.len() as u64;
             async move {
-                if has_failed.load(Ordering::Relaxed) {
-                    return Err(Error::Stopped);
-                }
-                Ok(blocking(move || write_all_at(&*file, &piece, offset)).await?)
+                self.go_on()?;
+                Ok(self.gate.pass(move || write_all_at(&*file, &piece, offset)).await?)
             }
-        })
-        .await?;
-    blocking(move || file.sync()).await?;
-    let expected = || format!("{bytes} bytes with checksum {checksum:016x}");
-    if !is_there {
-        return Err(Error::damaged(object, expected(), "no object"));
+        };
+        let is_there = self.place.stream(object, take).await?;
+        self.gate.pass(move || file.sync()).await?;
+        let expected = || format!("{bytes} bytes with checksum {checksum:016x}");
+        if !is_there {
+            return Err(Error::damaged(object, expected(), "no object"));
+        }
+        if at != bytes || sum.digest() != checksum {
+            let found = format!("{at} bytes with checksum {:016x}", sum.digest());
+            return Err(Error::damaged(object, expected(), found));
+        }
+        Ok(())
     }
-    if at != bytes || sum.digest() != checksum {
-        let found = format!("{at} bytes with checksum {:016x}", sum.digest());
-        return Err(Error::damaged(object, expected(), found));
-    }
-    Ok(())
 }
 
 /// Appends the batches of the logs, through the moment.
@@ -248,6 +254,7 @@ async fn append_logs(
     place: &Place,
     found: &Found,
     mut restoration: Restoration,
+    gate: &Gate,
     damage: &mut Option<Vec<String>>,
 ) -> Result<Restoration> {
     let (lineage, through) = (found.manifest.lineage, found.sequence);
@@ -277,7 +284,7 @@ async fn append_logs(
                 return Ok(restoration);
             }
         };
-        let appended = blocking(move || {
+        let appended = gate.pass(move || {
             let (first, batches) = match decode_log(&bytes, &object.to_string(), lineage) {
                 Ok(found) => found,
                 Err(e) => return Ok((restoration, Some(e))),
@@ -303,70 +310,4 @@ async fn append_logs(
         note(damage, Error::damaged(object, expected, found))?;
     }
     Ok(restoration)
-}
-
-/// A directory for a store. Unless the store is kept, its files are removed.
-struct Target {
-    dir: PathBuf,
-    is_new: bool,
-    is_kept: bool,
-    /// Lock that keeps other processes out.
-    lock: Option<StoreLock>,
-}
-
-impl Target {
-    /// Takes a directory that is empty, does not exist, or holds an unfinished restore.
-    fn claim(dir: &Path) -> Result<Self> {
-        let failed = |e| Error::file(format!("read {}", dir.display()), &e);
-        let is_new = match fs::read_dir(dir) {
-            Ok(entries) => {
-                // A restore that was killed early leaves its lock.
-                let is_empty = entries.flatten().all(|entry| entry.file_name() == LOCK);
-                if !is_empty && !Directory::is_unfinished(&NativeVfs::read_only(dir)?)? {
-                    let expected = "an empty directory, or one that does not exist";
-                    let found = format!("{} with files in it", dir.display());
-                    return Err(Error::invalid("place of a restore", expected, found));
-                }
-                false
-            }
-            Err(e) if e.kind() == ErrorKind::NotFound => {
-                fs::create_dir_all(dir).map_err(failed)?;
-                true
-            }
-            Err(e) => return Err(failed(e)),
-        };
-        let lock = NativeVfs::open(dir, true)?.lock("terrane restore")?;
-        Ok(Target { dir: dir.to_owned(), is_new, is_kept: false, lock: Some(lock) })
-    }
-
-    fn storage(&self) -> Result<Directory> {
-        Ok(Directory::open(Arc::new(NativeVfs::open(&self.dir, true)?))?)
-    }
-
-    /// Releases the lock, so that a store can be opened in the directory.
-    fn unlock(&mut self) {
-        self.lock = None;
-    }
-
-    /// Keeps the written files.
-    fn keep(mut self) {
-        self.is_kept = true;
-    }
-}
-
-impl Drop for Target {
-    fn drop(&mut self) {
-        if self.is_kept {
-            return;
-        }
-        // If this fails, an unfinished restore is left, which the next one accepts.
-        if let Ok(entries) = fs::read_dir(&self.dir) {
-            for entry in entries.flatten() {
-                let _ = fs::remove_file(entry.path());
-            }
-        }
-        if self.is_new {
-            let _ = fs::remove_dir(&self.dir);
-        }
-    }
 }

@@ -4,6 +4,7 @@
 //!    retention; the others are not kept. The newest manifest of the lineage that continues is always kept.
 //! 2. Manifests that are not kept are removed once they are older than an hour, and then objects of that age that no
 //!    kept manifest names. Younger objects may belong to a base that is not named yet.
+//!    Claims of that age are removed but for the newest one.
 //! 3. Ages are differences of times of the object store's own clock, since the newest manifest, which was created just
 //!    now. Local clocks may jump.
 //! 4. This runs right after the writer has created a manifest. Whoever takes over later finds all that the newest
@@ -30,13 +31,16 @@ pub(crate) async fn collect(place: &Place, options: &Options) -> Result<()> {
     for (lineage, manifests) in listed {
         collect_lineage(place, options, lineage, &manifests, now).await?;
     }
-    Ok(())
+    let mut claims = place.claims().await?;
+    claims.pop();
+    claims.retain(|(_, modified)| is_older(*modified, now, options.removal_age));
+    place.remove(claims.into_iter().map(|(number, _)| Place::claim_name(number)).collect()).await
 }
 
-/// Whether an object is older than `age`.
-fn is_older(object: &Listed, now: i64, age: Duration) -> bool {
+/// Whether an object that was written at `modified` is older than `age`.
+fn is_older(modified: i64, now: i64, age: Duration) -> bool {
     let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
-    now.saturating_sub(object.modified) > age
+    now.saturating_sub(modified) > age
 }
 
 async fn collect_lineage(
@@ -59,8 +63,8 @@ async fn collect_lineage(
             below = manifest.content.as_ref().map_or(number, |content| content.base.since);
         }
         let continues = is_newest && manifest.as_ref().is_none_or(|m| m.successor == 0);
-        let is_kept = continues || is_last && !is_older(listed, now, options.retention);
-        if !is_kept && is_older(listed, now, options.removal_age) {
+        let is_kept = continues || is_last && !is_older(listed.modified, now, options.retention);
+        if !is_kept && is_older(listed.modified, now, options.removal_age) {
             removed.push(Object { lineage, name: listed.name });
         } else if let Some(manifest) = manifest {
             name_all(place, &manifest, &mut named).await?;
@@ -71,7 +75,7 @@ async fn collect_lineage(
     for folder in [names::BASE, names::TABLE, names::LOG] {
         let objects = place.list(lineage, folder).await?;
         let is_removed = |listed: &&Listed| {
-            !named.contains(&listed.name) && is_older(listed, now, options.removal_age)
+            !named.contains(&listed.name) && is_older(listed.modified, now, options.removal_age)
         };
         let removed = objects.iter().filter(is_removed);
         place.remove(removed.map(|listed| Object { lineage, name: listed.name }).collect()).await?;

@@ -1,6 +1,8 @@
 //! Times of manifests and logs.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+#[cfg(not(test))]
+use std::time::SystemTime;
+use std::time::{Duration, UNIX_EPOCH};
 use terrane::entry::Millis;
 
 /// The last time that has a form in text: the end of the year 9999.
@@ -15,6 +17,22 @@ pub fn utc(time: Millis) -> String {
 
 /// Returns the time in milliseconds since the epoch, or `last` if that is later, as after a clock was set back.
 pub(crate) fn now_after(last: Millis) -> Millis {
+    now().max(last)
+}
+
+#[cfg(not(test))]
+fn now() -> Millis {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_millis()).unwrap_or(u64::MAX).max(last)
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+thread_local! {
+    /// The clock of the model on this thread.
+    pub(crate) static CLOCK: std::cell::Cell<Millis> = const { std::cell::Cell::new(1) };
+}
+
+#[cfg(test)]
+fn now() -> Millis {
+    CLOCK.get()
 }

@@ -10,9 +10,12 @@
 //!    and a fresh one is made. If the store starts a lineage, the writer claims it, and makes a base there.
 //! 6. A log or a manifest that could not be uploaded is uploaded again as it was, until that succeeds or another writer
 //!    has taken over. A manifest whose request failed may exist: it counts as created if the object has its bytes.
+//! 7. After a manifest was created, and before a fresh base is made, the writer's claim must still be there. Otherwise
+//!    the place was emptied, or its disk is no longer mounted and the uploads are somewhere else: nothing counts as
+//!    uploaded until the claim is back, and then a fresh base is made.
 
 use crate::base::{Built, Known, blocking, build};
-use crate::claim::{Claim, Claimed, claim, create};
+use crate::claim::{continue_lineage, create, take};
 use crate::error::{Error, Result};
 use crate::format::{Base, BaseInfo, Content, LogBuilder, LogInfo, Manifest, TableRef};
 use crate::names::Name;
@@ -20,6 +23,7 @@ use crate::options::Options;
 use crate::place::{Object, Place};
 use crate::progress::Progress;
 use crate::retention::collect;
+use crate::rules::Rule;
 use crate::time::now_after;
 use bytes::Bytes;
 use std::collections::HashSet;
@@ -45,7 +49,7 @@ pub(crate) struct Writer {
     pub place: Place,
     pub options: Options,
     pub progress: Arc<Progress>,
-    epoch: u64,
+    pub epoch: u64,
     /// The newest manifest, which is this writer's.
     newest: Manifest,
     /// The manifest that is being created.
@@ -88,32 +92,21 @@ impl Drop for Building {
 }
 
 impl Writer {
-    /// Claims the store's lineage. A store that is older than its backup starts one.
+    /// Claims the place, and continues the store's lineage.
     pub async fn start(
         db: Db,
         place: Place,
         options: Options,
         progress: Arc<Progress>,
     ) -> Result<Self> {
-        refuse_empty(&db, &place).await?;
-        let epoch = terrane::storage::StoreId::random()?.salt();
-        let mut lineage = db.feed_cursor().lineage;
-        let newest = loop {
-            match claim(&place, lineage.0, epoch, db.latest_sequence()).await? {
-                Claim::Claimed(Claimed { manifest }) => break manifest,
-                Claim::Ahead => {
-                    let own = db.clone();
-                    lineage = blocking(move || own.begin_lineage()).await?.lineage;
-                }
-            }
-        };
+        let (claim, newest) = take(&place, &db, options.take_over).await?;
         let known = Known::named(tables(&place, &newest).await?);
         Ok(Writer {
             db,
             place,
             options,
             progress,
-            epoch,
+            epoch: claim.number,
             newest,
             pending: None,
             published: Instant::now(),
@@ -156,7 +149,7 @@ impl Writer {
         }
     }
 
-    /// Claims the store's lineage if the store has started another.
+    /// Continues the store's lineage if the store has started another.
     async fn follow_lineage(&mut self) -> Result<()> {
         let lineage = self.db.feed_cursor().lineage.0;
         if lineage == self.newest.lineage {
@@ -169,8 +162,8 @@ impl Writer {
             self.publish_pending().await?;
         }
         let last = self.db.latest_sequence();
-        let claim = claim(&self.place, lineage, self.epoch, last).await?;
-        let Claim::Claimed(Claimed { manifest }) = claim else {
+        let continued = continue_lineage(&self.place, lineage, self.epoch, last).await?;
+        let Some(manifest) = continued else {
             let object = format!("lineage {lineage:016x}");
             return Err(Error::damaged(object, format!("batches up to {last}"), "later ones"));
         };
@@ -201,6 +194,9 @@ impl Writer {
             return Ok(());
         }
         let (db, is_fresh) = (self.db.clone(), self.base.is_none());
+        if is_fresh {
+            self.check_place().await?;
+        }
         let pin = blocking(move || {
             if !is_fresh {
                 db.flush()?;
@@ -255,6 +251,9 @@ impl Writer {
         self.place.put(Object { lineage: lineage.0, name }, bytes).await?;
         feed.unsent = None;
         feed.logs.push(log);
+        if !Rule::NamedFirst.holds() {
+            self.progress.uploaded(last, None);
+        }
         Ok(feed.current.is_none())
     }
 
@@ -308,6 +307,39 @@ impl Writer {
         Ok(())
     }
 
+    /// Continues after a manifest that this writer created before its claim was gone, with a fresh base. Any other
+    /// manifest is that of another writer.
+    fn adopt(&mut self, object: Object, found: &[u8]) -> Result<()> {
+        let Manifest { lineage, number, .. } = self.next(0);
+        match Manifest::decode(found, &object.to_string(), lineage, number) {
+            Ok(own) if own.epoch == self.epoch => {
+                (self.newest, self.pending) = (own, None);
+                self.restart();
+                Ok(())
+            }
+            _ => {
+                let last = self.newest.content.as_ref().map_or(0, Content::through);
+                Err(Error::Fenced { object: object.to_string(), last })
+            }
+        }
+    }
+
+    /// Verifies that this writer's claim is there. If it is not, the uploads may be elsewhere, and count no more.
+    async fn check_place(&mut self) -> Result<()> {
+        if self.place.has_claim(self.epoch).await? {
+            return Ok(());
+        }
+        let newest = self.place.newest_claim().await?.map_or(0, |(number, _)| number);
+        if newest > self.epoch {
+            let last = self.newest.content.as_ref().map_or(0, Content::through);
+            return Err(Error::Fenced { object: Place::claim_name(newest), last });
+        }
+        (self.pending, self.known) = (None, Known::default());
+        self.restart();
+        let found = "no object, as if a disk is no longer mounted";
+        Err(Error::damaged(Place::claim_name(self.epoch), "the claim of this writer", found))
+    }
+
     /// Creates the pending manifest.
     async fn publish_pending(&mut self) -> Result<()> {
         let Some(manifest) = self.pending.clone() else { return Ok(()) };
@@ -315,11 +347,12 @@ impl Writer {
             let name = Name::Manifest(manifest.number);
             let object = Object { lineage: manifest.lineage, name };
             let found = self.place.get(object).await?;
-            if found.is_none_or(|found| found != manifest.encode()) {
-                let last = self.newest.content.as_ref().map_or(0, Content::through);
-                return Err(Error::Fenced { object: object.to_string(), last });
+            let is_own = found.as_ref().is_some_and(|found| **found == *manifest.encode());
+            if !is_own {
+                return self.adopt(object, &found.unwrap_or_default());
             }
         }
+        self.check_place().await?;
         self.pending = None;
         self.published = Instant::now();
         let through = manifest.content.as_ref().map_or(0, Content::through);
@@ -333,21 +366,6 @@ impl Writer {
         self.newest = manifest;
         Ok(())
     }
-}
-
-/// Refuses an empty store where backups of another one are: it would be their newest moment, and is mostly a store
-/// that should have been restored first.
-async fn refuse_empty(db: &Db, place: &Place) -> Result<()> {
-    if db.latest_sequence() > 0 {
-        return Ok(());
-    }
-    for lineage in place.lineages().await? {
-        if !place.manifests(lineage).await?.is_empty() && lineage != db.feed_cursor().lineage.0 {
-            let expected = "one restored from the backups in the folder, or another folder";
-            return Err(Error::invalid("store to back up", expected, "an empty one"));
-        }
-    }
-    Ok(())
 }
 
 impl Feed {

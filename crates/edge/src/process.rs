@@ -3,10 +3,13 @@
 //! 1. SIGTERM, Ctrl-C, or a client's SHUTDOWN starts the drain.
 //! 2. A second signal ends the drain at once.
 //! 3. SIGHUP reads files again.
+//! 4. The state of the backup is noted when it changes.
 
 use crate::{Config, Error, Server};
 use std::io;
+use terrane_backup::State;
 use tokio::runtime::Builder;
+use tokio::sync::watch;
 
 /// The most threads for blocking calls. The runtime starts one whenever none is idle that moment, and each keeps
 /// memory of its own; reads use four a processor.
@@ -43,10 +46,15 @@ async fn serve(db: terrane::Db, config: Config, note: &impl Fn(&str)) -> Result<
     for address in server.urls() {
         note(&format!("serving {address}"));
     }
+    let mut backup = server.backup_state();
     loop {
         let heard = tokio::select! {
             heard = signals.next() => heard,
             () = server.shutdown_requested() => Signal::End,
+            state = next_state(&mut backup) => {
+                note(&sentence(&state));
+                continue;
+            }
         };
         match heard {
             Signal::End => break,
@@ -60,6 +68,26 @@ async fn serve(db: terrane::Db, config: Config, note: &impl Fn(&str)) -> Result<
     tokio::select! {
         drained = server.shutdown() => drained.map(|()| Ending::Drained),
         () = signals.end() => Ok(Ending::Cut),
+    }
+}
+
+/// Waits for the next state of the backup.
+async fn next_state(backup: &mut Option<watch::Receiver<State>>) -> State {
+    if let Some(states) = backup
+        && states.changed().await.is_ok()
+    {
+        return states.borrow_and_update().clone();
+    }
+    *backup = None;
+    std::future::pending().await
+}
+
+/// Describes a state of the backup.
+fn sentence(state: &State) -> String {
+    match state {
+        State::Failing(reason) => format!("the backup fails, and is tried again: {reason}"),
+        State::Fenced(reason) => format!("the backup has ended, and writes are refused: {reason}"),
+        _ => "the backup continues".to_owned(),
     }
 }
 

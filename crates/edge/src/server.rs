@@ -14,8 +14,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use terrane_backup::{Backup, State};
 use tokio::net::TcpListener;
-use tokio::sync::RwLock;
+use tokio::sync::{RwLock, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -119,6 +120,11 @@ impl Server {
     #[must_use]
     pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
+    }
+
+    /// Returns the state of the backup and its changes, if the store is backed up.
+    pub(crate) fn backup_state(&self) -> Option<watch::Receiver<State>> {
+        self.shared.backup.as_ref().map(Backup::state)
     }
 
     /// Reads the files of tokens and of the certificate again.

@@ -7,8 +7,9 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
 use std::fs;
 use std::sync::Arc;
-use terrane::Db;
-use terrane_backup::{At, Error, list, salvage};
+use terrane::storage::Directory;
+use terrane::{Db, Durability};
+use terrane_backup::{At, Error, Options, list, salvage};
 
 /// Returns a backup, and the store that it is of.
 async fn backed_up() -> (tempfile::TempDir, Db, Faulty) {
@@ -69,7 +70,7 @@ async fn a_restore_names_a_damaged_object_and_writes_nothing() {
             objects.inner.delete(&path).await.unwrap();
             let missing = refused(&objects, &path).await;
             assert!(missing.contains("found no object"), "{missing}");
-            let ranges = list(Arc::new(objects.clone()), prefix()).await.unwrap();
+            let ranges = list(Arc::new(objects.clone()), prefix()).await.unwrap().ranges;
             assert!(!ranges[0].damage.is_empty(), "{path}");
             replace(&objects, &path, sound).await;
         }
@@ -126,12 +127,148 @@ async fn a_salvage_restores_what_is_there() {
     let (damaged, (_dir, dir)) = to(&objects);
     let salvaged = salvage(damaged, prefix(), &dir, At::Newest).await.unwrap();
     assert_eq!(salvaged.damage.len(), 2, "{:?}", salvaged.damage);
+    let through = db.latest_sequence();
+    assert!(salvaged.restored.sequence < through && salvaged.lost_through == Some(through));
     let report = salvaged.repaired.unwrap();
     assert!(!report.complete);
     let found = rows(&Db::open(&dir, small()).unwrap());
     assert!(!found.is_empty() && found.len() < expected.len());
     assert!(found.keys().all(|row| expected.contains_key(row)) || report.doubtful_rows > 0);
-    assert!(!dir.with_file_name("store.salvage").exists());
+    assert!(found.keys().all(|row| expected.contains_key(row)) || salvaged.doubtful_rows > 0);
+    for scratch in ["store.salvage", "store.repaired"] {
+        assert!(!dir.with_file_name(scratch).exists());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_manifest_leaves_the_other_moments() {
+    let (_dir, _db, objects) = backed_up().await;
+    let last = list(Arc::new(objects.clone()), prefix()).await.unwrap().ranges[0].last.sequence;
+    let manifest = objects_in(&objects, "manifest").await.pop().unwrap();
+    replace(&objects, &manifest, b"nothing".to_vec()).await;
+    let listed = list(Arc::new(objects.clone()), prefix()).await.unwrap();
+    assert!(listed.damage[0].contains(manifest.filename().unwrap()) && listed.damage.len() == 1);
+    let range = &listed.ranges[0];
+    assert!(range.damage.is_empty() && range.last.sequence < last, "{range:?}");
+    refused(&objects, &manifest).await;
+    let at = At::Sequence(range.last.sequence);
+    let (_, expected) = crate::stores::restored(&objects, at).await;
+    let (_to, dir) = folder();
+    let salvaged = salvage(Arc::new(objects.clone()), prefix(), &dir, At::Newest).await.unwrap();
+    assert_eq!(salvaged.restored.sequence, range.last.sequence);
+    assert!(salvaged.damage.len() == 1 && salvaged.repaired.is_none(), "{salvaged:?}");
+    assert_eq!(rows(&Db::open(&dir, small()).unwrap()), expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_salvage_takes_the_base_before_a_damaged_one() {
+    let ((_dir, path), objects) = (folder(), Faulty::new());
+    let db = Db::open(&path, small()).unwrap();
+    let options = crate::stores::often().base_bytes(4 << 10);
+    let backup =
+        terrane_backup::Backup::start(&db, Arc::new(objects.clone()), prefix(), options).await;
+    let (backup, mut n) = (backup.unwrap(), 0);
+    while backup.status().bases < 3 {
+        n += 1;
+        backup.wait(write(&db, n)).await.unwrap();
+    }
+    backup.stop().await;
+    let base = objects_in(&objects, "base").await.pop().unwrap();
+    objects.inner.delete(&base).await.unwrap();
+    refused(&objects, &base).await;
+    let ranges = list(Arc::new(objects.clone()), prefix()).await.unwrap().ranges;
+    let before = ranges.iter().find(|range| range.damage.is_empty()).unwrap().last.sequence;
+    let (_, expected) = crate::stores::restored(&objects, At::Sequence(before)).await;
+    let (_to, dir) = folder();
+    let salvaged = salvage(Arc::new(objects.clone()), prefix(), &dir, At::Newest).await.unwrap();
+    assert_eq!(salvaged.restored.sequence, before);
+    assert_eq!(salvaged.damage.len(), 1, "{:?}", salvaged.damage);
+    assert_eq!(rows(&Db::open(&dir, small()).unwrap()), expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sequence_number_of_two_lineages_is_refused_with_both() {
+    let (_dir, db, objects) = backed_up().await;
+    let cursor = db.feed_cursor();
+    let expected = rows(&db);
+    let (_other_dir, path) = folder();
+    let other = Db::open(&path, small()).unwrap();
+    let options = crate::stores::often().take_over(true);
+    let backup =
+        terrane_backup::Backup::start(&other, Arc::new(objects.clone()), prefix(), options).await;
+    let backup = backup.unwrap();
+    // Its base has the first batches.
+    backup.wait(write(&other, 1)).await.unwrap();
+    while other.latest_sequence() <= cursor.sequence {
+        write(&other, 2);
+    }
+    backup.stop().await;
+    let second = other.feed_cursor();
+    let (_to, dir) = folder();
+    let refused = restore(&objects, &dir, At::Sequence(cursor.sequence)).await.unwrap_err();
+    let refused = refused.to_string();
+    for of in [cursor, second] {
+        let newest = format!("to {of} (");
+        assert!(refused.contains(&newest), "{refused} does not contain {newest}");
+    }
+    assert!(!dir.exists());
+    assert_eq!(crate::stores::restored(&objects, At::Cursor(cursor)).await.1, expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unfinished_restore_is_opened_by_nobody() {
+    let (_dir, db, objects) = backed_up().await;
+    let (_to, dir) = folder();
+    restore(&objects, &dir, At::Newest).await.unwrap();
+    // Killed before its end: the files are there, and so is the mark.
+    fs::write(dir.join(Directory::RESTORING), "").unwrap();
+    for create in [true, false] {
+        let mut options = small();
+        options.create = create;
+        let refused = Db::open(&dir, options).err().unwrap().to_string();
+        assert!(refused.contains("an unfinished restore"), "{refused}");
+    }
+    restore(&objects, &dir, At::Newest).await.unwrap();
+    assert_eq!(rows(&Db::open(&dir, small()).unwrap()), rows(&db));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dropped_restore_leaves_nothing() {
+    let (_dir, _db, objects) = backed_up().await;
+    let (_to, dir) = folder();
+    // Each restore is dropped after one more of its turns.
+    for turns in 0.. {
+        let mut polls = 0;
+        let mut restoring = Box::pin(restore(&objects, &dir, At::Newest));
+        let ended = std::future::poll_fn(|cx| {
+            if polls > turns {
+                return std::task::Poll::Ready(None);
+            }
+            polls += 1;
+            restoring.as_mut().poll(cx).map(Some)
+        });
+        if let Some(restored) = ended.await {
+            restored.unwrap();
+            break;
+        }
+        drop(restoring);
+        assert!(!dir.exists(), "after {turns} turns");
+    }
+    Db::open(&dir, small()).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interval_without_sense_is_refused() {
+    let (_dir, path) = folder();
+    let db = Db::open(&path, small()).unwrap();
+    for seconds in [0, 3601, u64::MAX] {
+        let options = Options::default().interval(std::time::Duration::from_secs(seconds));
+        let objects = Arc::new(Faulty::new());
+        let started = terrane_backup::Backup::start(&db, objects, prefix(), options).await;
+        let refused = started.err().unwrap().to_string();
+        assert!(refused.starts_with("interval of uploads: expected 1ms to 1h"), "{refused}");
+    }
+    db.default_keyspace().put("a", "1", Durability::Buffered).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -152,7 +289,7 @@ async fn a_directory_with_files_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_moment_outside_of_the_backup_is_refused_with_its_bounds() {
     let (_dir, _db, objects) = backed_up().await;
-    let range = list(Arc::new(objects.clone()), prefix()).await.unwrap().remove(0);
+    let range = list(Arc::new(objects.clone()), prefix()).await.unwrap().ranges.remove(0);
     let bounds = format!("{} to {}", range.first.sequence, range.last.sequence);
     for at in [At::Sequence(range.last.sequence + 1), At::Sequence(range.first.sequence - 1)] {
         let (_dir, to) = folder();

@@ -71,7 +71,7 @@ async fn an_hour_of_a_store_of_one_gigabyte() {
     let others = objects.plan.requests.load(SeqCst) - requests - uploads;
     let (_, now) = stored(&objects).await;
     let grown = now - bytes;
-    let bases = list(Arc::new(objects.clone()), prefix()).await.unwrap().len();
+    let bases = list(Arc::new(objects.clone()), prefix()).await.unwrap().ranges.len();
     println!("an hour: {uploads} uploads, {others} other requests, {bases} bases");
     println!("uploaded: {:.2} GB; more is stored: {:.2} GB", uploaded as f64 / 1e9, grown / 1e9);
     let puts = uploads as f64 * MONTH;

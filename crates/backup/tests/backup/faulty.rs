@@ -37,6 +37,8 @@ pub struct Plan {
     pub unanswered: AtomicU64,
     /// Objects written, and their bytes.
     pub puts: AtomicU64,
+    /// Tables among them.
+    pub tables: AtomicU64,
     pub bytes: AtomicU64,
 }
 
@@ -115,6 +117,8 @@ impl ObjectStore for Faulty {
         options: PutOptions,
     ) -> Result<PutResult> {
         self.plan.puts.fetch_add(1, SeqCst);
+        let is_table = location.as_ref().contains("/table/");
+        self.plan.tables.fetch_add(u64::from(is_table), SeqCst);
         self.plan.bytes.fetch_add(payload.content_length() as u64, SeqCst);
         self.run(self.inner.put_opts(location, payload, options)).await
     }

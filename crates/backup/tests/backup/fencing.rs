@@ -1,15 +1,19 @@
 //! One writer continues a backup; all others end.
 
 use crate::faulty::Faulty;
-use crate::stores::{folder, prefix, restored, rows, small, start, write, write_all};
-use object_store::memory::InMemory;
+use crate::stores::{
+    folder, often, prefix, restore, restored, rows, small, start, write, write_all,
+};
+use futures_util::TryStreamExt;
 use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
 use std::fs;
 use std::sync::Arc;
 use terrane::{Db, Durability};
-use terrane_backup::{At, Error, list};
+use terrane_backup::format::Manifest;
+use terrane_backup::{At, Backup, Error, State, list};
 
-/// Copies the files of a closed store.
+/// Copies the files of a store that nobody writes to.
 fn copy(from: &std::path::Path, to: &std::path::Path) {
     fs::create_dir(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
@@ -18,11 +22,33 @@ fn copy(from: &std::path::Path, to: &std::path::Path) {
     }
 }
 
+/// Starts a backup as an operator does who wants to continue the backup of another store.
+async fn take_over(db: &Db, objects: &Faulty) -> Result<Backup, Error> {
+    Backup::start(db, Arc::new(objects.clone()), prefix(), often().take_over(true)).await
+}
+
+/// Expects a start to be refused; returns the message.
+async fn refused(db: &Db, objects: &Faulty) -> String {
+    let refused = start(db, objects).await.err().unwrap();
+    assert!(matches!(refused, Error::NotOwner { .. }), "{refused}");
+    refused.to_string()
+}
+
+/// Returns the objects whose paths contain a text, in their order.
+async fn objects_with(objects: &Faulty, text: &str) -> Vec<Path> {
+    let all: Vec<_> = objects.inner.list(None).try_collect().await.unwrap();
+    let paths = all.into_iter().map(|meta| meta.location);
+    let mut paths: Vec<_> = paths.filter(|path| path.as_ref().contains(text)).collect();
+    paths.sort();
+    paths
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_copy_of_the_store_fences_the_former_writer() {
     let ((dir, path), objects) = (folder(), Faulty::new());
     let db = Db::open(&path, small()).unwrap();
     write_all(&db, 1..20);
+    start(&db, &objects).await.unwrap().stop().await;
     db.close().unwrap();
     let other = dir.path().join("other");
     copy(&path, &other);
@@ -31,32 +57,51 @@ async fn a_copy_of_the_store_fences_the_former_writer() {
     let acknowledged = write(&db, 20);
     former.wait(acknowledged).await.unwrap();
     write_all(&other, 50..60);
-    let later = start(&other, &objects).await.unwrap();
+    assert!(refused(&other, &objects).await.contains("found writer 2 since"));
+    let later = take_over(&other, &objects).await.unwrap();
     let refused = former.wait(write(&db, 21)).await.unwrap_err();
     assert!(matches!(refused, Error::Fenced { last, .. } if last == acknowledged), "{refused}");
     let status = former.status();
     assert!(status.fenced.unwrap().contains("another writer") && status.sequence == acknowledged);
+    assert!(matches!(&*former.state().borrow(), State::Fenced(_)));
     later.wait(write(&other, 60)).await.unwrap();
     later.stop().await;
     assert_eq!(restored(&objects, At::Newest).await.1, rows(&other));
-    for range in list(Arc::new(objects.clone()), prefix()).await.unwrap() {
+    for range in list(Arc::new(objects.clone()), prefix()).await.unwrap().ranges {
         assert!(range.damage.is_empty(), "{range:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_store_in_the_same_place_fences_the_former_writer() {
+async fn another_store_in_the_same_place_is_refused() {
     let ((_dir, path), (_other_dir, other_path), objects) = (folder(), folder(), Faulty::new());
     let (db, other) = (Db::open(&path, small()).unwrap(), Db::open(&other_path, small()).unwrap());
     let former = start(&db, &objects).await.unwrap();
     former.wait(write(&db, 1)).await.unwrap();
-    // A store that should have been restored first would be the newest moment, without a row.
-    let refused = start(&other, &objects).await.err().unwrap().to_string();
-    assert!(refused.contains("found an empty one"), "{refused}");
+    assert!(refused(&other, &objects).await.contains("found writer 1 since"));
     write(&other, 1);
-    let later = start(&other, &objects).await.unwrap();
-    let refused = former.wait(write(&db, 2)).await.unwrap_err();
-    assert!(matches!(refused, Error::Fenced { .. }), "{refused}");
+    assert!(refused(&other, &objects).await.contains("found writer 1 since"));
+    former.wait(write(&db, 2)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_store_that_takes_over_has_the_newest_moment() {
+    let ((_dir, path), (_other_dir, other_path), objects) = (folder(), folder(), Faulty::new());
+    let (db, other) = (Db::open(&path, small()).unwrap(), Db::open(&other_path, small()).unwrap());
+    let former = start(&db, &objects).await.unwrap();
+    former.wait(write(&db, 1)).await.unwrap();
+    former.stop().await;
+    // The former writer's clock was a day ahead.
+    let newest = objects_with(&objects, "/manifest/").await.pop().unwrap();
+    let bytes = objects.inner.get(&newest).await.unwrap().bytes().await.unwrap();
+    let lineage = u64::from_str_radix(newest.parts().nth(2).unwrap().as_ref(), 16).unwrap();
+    let number = newest.filename().unwrap().parse().unwrap();
+    let mut manifest = Manifest::decode(&bytes, "manifest", lineage, number).unwrap();
+    manifest.time += 24 * 3600 * 1000;
+    objects.inner.put(&newest, manifest.encode().into()).await.unwrap();
+
+    write(&other, 1);
+    let later = take_over(&other, &objects).await.unwrap();
     later.wait(write(&other, 3)).await.unwrap();
     later.stop().await;
     assert_eq!(restored(&objects, At::Newest).await.1, rows(&other));
@@ -69,7 +114,7 @@ async fn a_fenced_writer_does_not_return_by_another_lineage() {
     let former = start(&db, &objects).await.unwrap();
     former.wait(write(&db, 1)).await.unwrap();
     write(&other, 1);
-    let later = start(&other, &objects).await.unwrap();
+    let later = take_over(&other, &objects).await.unwrap();
     assert!(db.drop_keyspace("keyspace-0").unwrap());
     let written = db.default_keyspace().put("a", "1", Durability::Buffered).unwrap();
     let refused = former.wait(written).await.unwrap_err();
@@ -78,101 +123,148 @@ async fn a_fenced_writer_does_not_return_by_another_lineage() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_older_copy_of_the_store_continues_in_its_own_lineage() {
+async fn a_fenced_store_starts_again_only_if_an_operator_asks() {
+    let ((_dir, path), (_other_dir, other_path), objects) = (folder(), folder(), Faulty::new());
+    let (db, other) = (Db::open(&path, small()).unwrap(), Db::open(&other_path, small()).unwrap());
+    let former = start(&db, &objects).await.unwrap();
+    former.wait(write(&db, 1)).await.unwrap();
+    // Killed before it can notice.
+    drop(former);
+    let later = take_over(&other, &objects).await.unwrap();
+    later.wait(write(&other, 1)).await.unwrap();
+    for _ in 0..2 {
+        assert!(refused(&db, &objects).await.contains("found writer 2 since"));
+    }
+    later.wait(write(&other, 2)).await.unwrap();
+    let again = take_over(&db, &objects).await.unwrap();
+    let fenced = later.wait(write(&other, 3)).await.unwrap_err();
+    assert!(matches!(fenced, Error::Fenced { .. }), "{fenced}");
+    again.wait(write(&db, 2)).await.unwrap();
+    again.stop().await;
+    assert_eq!(restored(&objects, At::Newest).await.1, rows(&db));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restored_store_takes_over_from_the_store_it_is_of() {
     let ((dir, path), objects) = (folder(), Faulty::new());
     let db = Db::open(&path, small()).unwrap();
-    write_all(&db, 1..20);
-    db.close().unwrap();
-    let old = dir.path().join("old");
-    copy(&path, &old);
-    let db = Db::open(&path, small()).unwrap();
-    let backup = start(&db, &objects).await.unwrap();
-    let last = write(&db, 20);
-    backup.wait(last).await.unwrap();
-    backup.stop().await;
-    let expected = rows(&db);
-    let old = Db::open(&old, small()).unwrap();
-    let backup = start(&old, &objects).await.unwrap();
-    backup.stop().await;
-    assert_eq!(restored(&objects, At::Newest).await.1, rows(&old));
-    assert_eq!(restored(&objects, At::Sequence(last)).await.1, expected);
+    let former = start(&db, &objects).await.unwrap();
+    former.wait(write(&db, 1)).await.unwrap();
+    drop(former);
+    let copies = ["first", "second"].map(|name| dir.path().join(name));
+    for copy in &copies {
+        restore(&objects, copy, At::Newest).await.unwrap();
+    }
+    let [first, second] = copies.map(|copy| Db::open(copy, small()).unwrap());
+    let later = start(&first, &objects).await.unwrap();
+    later.wait(write(&first, 2)).await.unwrap();
+    // The first one to start is the only one.
+    for other in [&db, &second] {
+        assert!(refused(other, &objects).await.contains("found writer 2 since"));
+    }
+    later.stop().await;
+    start(&first, &objects).await.unwrap().stop().await;
+    assert_eq!(restored(&objects, At::Newest).await.1, rows(&first));
 }
 
-/// An object store that creates an object twice.
-#[derive(Debug)]
-struct Careless(InMemory);
-
-impl std::fmt::Display for Careless {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("careless")
-    }
-}
-
-#[async_trait::async_trait]
-impl object_store::ObjectStore for Careless {
-    async fn put_opts(
-        &self,
-        location: &Path,
-        payload: object_store::PutPayload,
-        _: object_store::PutOptions,
-    ) -> object_store::Result<object_store::PutResult> {
-        self.0.put_opts(location, payload, Default::default()).await
-    }
-
-    async fn put_multipart_opts(
-        &self,
-        location: &Path,
-        options: object_store::PutMultipartOptions,
-    ) -> object_store::Result<Box<dyn object_store::MultipartUpload>> {
-        self.0.put_multipart_opts(location, options).await
-    }
-
-    async fn get_opts(
-        &self,
-        location: &Path,
-        options: object_store::GetOptions,
-    ) -> object_store::Result<object_store::GetResult> {
-        self.0.get_opts(location, options).await
-    }
-
-    fn delete_stream(
-        &self,
-        locations: futures_util::stream::BoxStream<'static, object_store::Result<Path>>,
-    ) -> futures_util::stream::BoxStream<'static, object_store::Result<Path>> {
-        self.0.delete_stream(locations)
-    }
-
-    fn list(
-        &self,
-        prefix: Option<&Path>,
-    ) -> futures_util::stream::BoxStream<'static, object_store::Result<object_store::ObjectMeta>>
-    {
-        self.0.list(prefix)
-    }
-
-    async fn list_with_delimiter(
-        &self,
-        prefix: Option<&Path>,
-    ) -> object_store::Result<object_store::ListResult> {
-        self.0.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(
-        &self,
-        from: &Path,
-        to: &Path,
-        options: object_store::CopyOptions,
-    ) -> object_store::Result<()> {
-        self.0.copy_opts(from, to, options).await
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_writers_that_start_at_once_one_stays() {
+    for round in 0..16 {
+        let ((_dir, path), (_other_dir, other_path), objects) = (folder(), folder(), Faulty::new());
+        let (db, other) =
+            (Db::open(&path, small()).unwrap(), Db::open(&other_path, small()).unwrap());
+        let run = async |db: Db, objects: Faulty| {
+            let backup = if round % 2 == 0 {
+                start(&db, &objects).await?
+            } else {
+                take_over(&db, &objects).await?
+            };
+            backup.wait(write(&db, 1)).await?;
+            Ok::<_, Error>(backup)
+        };
+        let (of_db, of_other) = (objects.clone(), objects.clone());
+        let (one, two) = tokio::join!(run(db.clone(), of_db), run(other.clone(), of_other));
+        // A writer that was faster may have been fenced since.
+        let mut stays = Vec::new();
+        for (backup, db) in [(one, &db), (two, &other)] {
+            match backup {
+                Ok(backup) => match backup.wait(write(db, 2)).await {
+                    Ok(()) => stays.push((backup, db)),
+                    Err(e) => assert!(matches!(e, Error::Fenced { .. }), "{e}"),
+                },
+                Err(e) => {
+                    let is_refused = matches!(e, Error::Fenced { .. } | Error::NotOwner { .. });
+                    assert!(is_refused, "{e}");
+                }
+            }
+        }
+        let [(backup, db)] = &stays[..] else { panic!("{} writers stay", stays.len()) };
+        backup.stop().await;
+        assert_eq!(restored(&objects, At::Newest).await.1, rows(db));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_object_store_without_conditions_is_refused() {
-    let (_dir, path) = folder();
+async fn an_older_copy_of_the_store_continues_in_its_own_lineage() {
+    let ((dir, path), objects) = (folder(), Faulty::new());
     let db = Db::open(&path, small()).unwrap();
-    let objects = Arc::new(Careless(InMemory::new()));
-    let started = terrane_backup::Backup::start(&db, objects, prefix(), Default::default()).await;
-    let refused = started.err().unwrap().to_string();
-    assert!(refused.contains("expected one that refuses to create an object twice"), "{refused}");
+    let backup = start(&db, &objects).await.unwrap();
+    for n in 1..20 {
+        backup.wait(write(&db, n)).await.unwrap();
+    }
+    // As a snapshot of the disk does.
+    let old = dir.path().join("old");
+    copy(&path, &old);
+    let last = write(&db, 20);
+    backup.wait(last).await.unwrap();
+    backup.stop().await;
+    let (expected, cursor) = (rows(&db), db.feed_cursor());
+    let old = Db::open(&old, small()).unwrap();
+    assert!(refused(&old, &objects).await.contains("an older copy"));
+    let backup = take_over(&old, &objects).await.unwrap();
+    backup.stop().await;
+    assert_eq!(restored(&objects, At::Newest).await.1, rows(&old));
+    assert_eq!(cursor.sequence, last);
+    assert_eq!(restored(&objects, At::Cursor(cursor)).await.1, expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_place_without_the_backups_of_the_store_is_refused() {
+    let ((_dir, path), objects) = (folder(), Faulty::new());
+    let db = Db::open(&path, small()).unwrap();
+    let backup = start(&db, &objects).await.unwrap();
+    backup.wait(write(&db, 1)).await.unwrap();
+    backup.stop().await;
+    let empty = Faulty::new();
+    assert!(refused(&db, &empty).await.contains("as if a disk is not mounted"));
+    assert!(objects_with(&empty, "").await.is_empty());
+    // The place is mounted again.
+    start(&db, &objects).await.unwrap().stop().await;
+    take_over(&db, &empty).await.unwrap().stop().await;
+    assert_eq!(restored(&empty, At::Newest).await.1, rows(&db));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_acknowledged_while_the_place_is_another() {
+    let ((_dir, path), objects) = (folder(), Faulty::new());
+    let db = Db::open(&path, small()).unwrap();
+    let backup = start(&db, &objects).await.unwrap();
+    backup.wait(write(&db, 1)).await.unwrap();
+    let mut state = backup.state();
+    assert_eq!(*state.borrow_and_update(), State::Uploading);
+    let claim = objects_with(&objects, "/claim/").await.pop().unwrap();
+    let bytes = objects.inner.get(&claim).await.unwrap().bytes().await.unwrap();
+    objects.inner.delete(&claim).await.unwrap();
+    let written = write(&db, 2);
+    tokio::select! {
+        waited = backup.wait(written) => panic!("{waited:?}"),
+        changed = state.changed() => changed.unwrap(),
+    }
+    let State::Failing(reason) = state.borrow_and_update().clone() else { panic!("{state:?}") };
+    assert!(reason.contains("no longer mounted"), "{reason}");
+    objects.inner.put(&claim, bytes.into()).await.unwrap();
+    backup.wait(written).await.unwrap();
+    state.wait_for(|state| *state == State::Uploading).await.unwrap();
+    backup.stop().await;
+    assert_eq!(restored(&objects, At::Newest).await.1, rows(&db));
 }

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]
+mod careless;
+#[cfg(test)]
 mod cost;
 #[cfg(test)]
 mod crash;

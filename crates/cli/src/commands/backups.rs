@@ -4,12 +4,13 @@ use crate::exit::{Exit, Failure};
 use crate::message::counted;
 use crate::output::Output;
 use clap::Args;
-use terrane_backup::{Error, Moment, Range, list, utc};
+use terrane_backup::{Backups, Error, Moment, Range, list, utc};
 use tokio::runtime::Runtime;
 
 /// List the moments of a backup that can be restored
 ///
-/// Verifies that every table and log is there with its length; a restore verifies their content.
+/// Verifies that every table and log is there with its length; a restore verifies their content. Manifests that are
+/// damaged are named after the ranges.
 #[derive(Args)]
 pub struct BackupsArgs {
     /// Place of the backup, as `serve --backup` has it
@@ -19,7 +20,8 @@ pub struct BackupsArgs {
 /// Lists the moments; damage is a failure.
 pub fn run(args: &BackupsArgs) -> Result<(), Failure> {
     let (objects, prefix) = terrane_backup::open(&args.url).map_err(failure)?;
-    let ranges = runtime()?.block_on(list(objects, prefix)).map_err(failure)?;
+    let Backups { ranges, damage, .. } =
+        runtime()?.block_on(list(objects, prefix)).map_err(failure)?;
     let mut out = Output::new();
     for range in &ranges {
         out.line(&line(range))?;
@@ -27,18 +29,21 @@ pub fn run(args: &BackupsArgs) -> Result<(), Failure> {
             out.line(&format!("  {damage}"))?;
         }
     }
+    for damage in &damage {
+        out.line(damage)?;
+    }
     out.finish()?;
-    if ranges.is_empty() {
+    if ranges.is_empty() && damage.is_empty() {
         return Err(Failure::new(Exit::NoStore, "expected a backup, found none"));
     }
-    match ranges.iter().filter(|range| !range.damage.is_empty()).count() as u64 {
-        0 => Ok(()),
-        damaged => {
-            let damaged = counted(damaged, "range is", "ranges are");
-            let help = "`terrane restore --salvage` restores what is there";
-            Err(Failure::new(Exit::Damage, format!("{damaged} damaged; {help}")))
-        }
+    let damaged = ranges.iter().filter(|range| !range.damage.is_empty()).count() as u64;
+    if damaged == 0 && damage.is_empty() {
+        return Ok(());
     }
+    let ranges = counted(damaged, "range is", "ranges are");
+    let manifests = counted(damage.len() as u64, "manifest is", "manifests are");
+    let help = "`terrane restore --salvage` restores what is there of the newest moment";
+    Err(Failure::new(Exit::Damage, format!("{ranges} damaged, and {manifests}; {help}")))
 }
 
 fn line(range: &Range) -> String {
@@ -66,7 +71,7 @@ pub fn failure(error: Error) -> Failure {
         Error::Store(error) => return error.into(),
         Error::Damaged { .. } => Exit::Damage,
         Error::Newer { .. } => Exit::NoStore,
-        Error::Invalid { .. } => Exit::Input,
+        Error::Invalid { .. } | Error::NotOwner { .. } => Exit::Input,
         _ => Exit::Io,
     };
     Failure::new(exit, error.to_string())

@@ -2,6 +2,7 @@
 
 use crate::commands::backups::{failure, runtime};
 use crate::exit::{Exit, Failure};
+use crate::interrupt;
 use crate::message::{self, counted};
 use clap::Args;
 use std::path::PathBuf;
@@ -13,21 +14,23 @@ Examples:
   terrane restore s3://bucket/db db
   terrane restore s3://bucket/db db --at 2026-03-01T12:00:00Z
   terrane restore s3://bucket/db db --at 4711
+  terrane restore s3://bucket/db db --at 9f86d081884c7d65-4711
 
 `terrane backups` lists the moments that can be restored.";
 
 /// Restore a store from a backup
 ///
 /// Nothing is written unless all of the backup is there and sound. The store starts a lineage of its own: replicas
-/// and readers of changes start anew.
+/// and readers of changes start anew. Ctrl-C removes what was restored. A directory whose restore was killed is
+/// opened by no command until it is restored again.
 #[derive(Args)]
 pub struct RestoreArgs {
     /// Place of the backup, as `serve --backup` has it
     url: String,
     /// Restore into this directory, which is empty or does not exist
     dir: PathBuf,
-    /// Restore this moment: a time such as 2026-03-01T12:00:00Z, a sequence number, or a cursor of the changes; the
-    /// newest moment otherwise
+    /// Restore this moment: a time such as 2026-03-01T12:00:00Z, a sequence number, or LINEAGE-SEQUENCE where
+    /// several lineages have the number; the newest moment otherwise
     #[arg(long, value_name = "TIME|SEQUENCE", value_parser = at)]
     at: Option<At>,
     /// Restore what is there of a damaged backup
@@ -53,9 +56,10 @@ fn at(text: &str) -> Result<At, String> {
 /// Restores a store.
 pub fn run(args: &RestoreArgs) -> Result<(), Failure> {
     let (objects, prefix) = terrane_backup::open(&args.url).map_err(failure)?;
+    interrupt::listen()?;
     let (runtime, at) = (runtime()?, args.at.unwrap_or(At::Newest));
     if !args.salvage {
-        let restored = runtime.block_on(restore(objects, prefix, &args.dir, at));
+        let restored = runtime.block_on(unless_heard(restore(objects, prefix, &args.dir, at)))?;
         let restored = restored.map_err(|e| match e {
             Error::Damaged { .. } => failure(e).and("--salvage restores what is there"),
             other => failure(other),
@@ -63,21 +67,49 @@ pub fn run(args: &RestoreArgs) -> Result<(), Failure> {
         report(args, &restored);
         return Ok(());
     }
-    let Salvage { restored, damage, repaired, .. } =
-        runtime.block_on(salvage(objects, prefix, &args.dir, at)).map_err(failure)?;
-    report(args, &restored);
-    let Some(repaired) = repaired else { return Ok(()) };
-    for damage in &damage {
+    let salvaged = runtime.block_on(unless_heard(salvage(objects, prefix, &args.dir, at)))?;
+    let salvaged = salvaged.map_err(failure)?;
+    report(args, &salvaged.restored);
+    if salvaged.damage.is_empty() {
+        return Ok(());
+    }
+    Err(loss(args, &salvaged))
+}
+
+/// Waits for a restore, or ends it after a signal. Its files are removed then.
+async fn unless_heard<T>(restore: impl Future<Output = T>) -> Result<T, Failure> {
+    let heard = async {
+        loop {
+            tokio::time::sleep(interrupt::PATIENCE).await;
+            if let Err(heard) = interrupt::check() {
+                return heard;
+            }
+        }
+    };
+    tokio::select! {
+        done = restore => Ok(done),
+        heard = heard => Err(heard),
+    }
+}
+
+/// Reports what a salvage has left out.
+fn loss(args: &RestoreArgs, salvaged: &Salvage) -> Failure {
+    for damage in &salvaged.damage {
         message::note(damage);
     }
-    let doubtful = counted(repaired.doubtful_rows, "row is", "rows are");
-    let damaged = counted(damage.len() as u64, "object is", "objects are");
-    let sentence = format!(
-        "{damaged} missing or damaged; {} has the rest, and {doubtful} doubtful: a newer version or the delete \
-         may be lost",
-        args.dir.display()
-    );
-    Err(Failure::new(Exit::Damage, sentence))
+    let dir = args.dir.display();
+    let damaged = counted(salvaged.damage.len() as u64, "object is", "objects are");
+    let mut sentence = format!("{damaged} missing or damaged; {dir} has the rest");
+    if let Some(through) = salvaged.lost_through {
+        let from = salvaged.restored.sequence + 1;
+        sentence += &format!(", without the batches from {from} to {through}");
+    }
+    if salvaged.doubtful_rows > 0 {
+        let doubtful = counted(salvaged.doubtful_rows, "row is", "rows are");
+        sentence +=
+            &format!(", and {doubtful} doubtful: a newer version or the delete may be lost");
+    }
+    Failure::new(Exit::Damage, sentence)
 }
 
 fn report(args: &RestoreArgs, restored: &Restored) {

@@ -9,7 +9,7 @@ use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{self, Path, PathBuf};
 use std::process;
 use std::time::Duration;
 use terrane::{Durability, Options};
@@ -105,6 +105,10 @@ pub struct ServeArgs {
     #[arg(long, value_name = "DURATION", default_value = "7d", requires = "backup",
           value_parser = humantime::parse_duration)]
     backup_retention: Duration,
+    /// Continue the backup of another store with this one, and end the other's writer, or begin anew where the
+    /// store's own backups are gone
+    #[arg(long, requires = "backup")]
+    backup_take_over: bool,
     /// Let clients write checkpoints into this directory
     #[arg(long, value_name = "DIR")]
     checkpoints: Option<PathBuf>,
@@ -225,9 +229,26 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
 /// Returns the place of the backup.
 fn backup(args: &ServeArgs, url: &str) -> Result<Target, Failure> {
     let (objects, prefix) = terrane_backup::open(url).map_err(backups::failure)?;
+    let inside = terrane_backup::directory(url)
+        .is_some_and(|to| resolved(&to).starts_with(resolved(&args.dir)));
+    if inside {
+        let sentence = "expected a backup outside of the store's directory, found --backup in it";
+        return Err(Failure::new(Exit::Usage, sentence));
+    }
     let options = terrane_backup::Options::default();
     let options = options.interval(args.backup_interval).retention(args.backup_retention);
+    let options = options.take_over(args.backup_take_over);
+    options.check().map_err(|e| Failure::new(Exit::Usage, e.to_string()))?;
     Ok(Target { objects, prefix, options })
+}
+
+/// Returns the path without links, as far as it exists.
+fn resolved(path: &Path) -> PathBuf {
+    let absolute = path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let exists = |prefix: &&Path| prefix.exists();
+    let Some(there) = absolute.ancestors().find(exists) else { return absolute };
+    let rest = absolute.strip_prefix(there).unwrap_or(Path::new(""));
+    there.canonicalize().map_or_else(|_| absolute.clone(), |there| there.join(rest))
 }
 
 /// Raises the limit of open files as far as the system allows. Returns the number of connections for both doors that it
@@ -267,6 +288,10 @@ fn room(limit: usize, files: usize) -> usize {
 fn failure(error: Error) -> Failure {
     let exit = match error {
         Error::Store(error) => return error.into(),
+        Error::Backup(error @ terrane_backup::Error::NotOwner { .. }) => {
+            let help = "--backup-take-over continues it with this store all the same";
+            return backups::failure(error).and(help);
+        }
         Error::Backup(error) => return backups::failure(error).at("the backup"),
         Error::Listen { ref source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
             let help = "choose another address with --http or --resp";

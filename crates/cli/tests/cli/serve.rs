@@ -51,7 +51,7 @@ impl Served {
     }
 
     /// Waits for a message that has `words`.
-    fn says(&mut self, words: &str) {
+    pub fn says(&mut self, words: &str) {
         let mut line = String::new();
         while !line.contains(words) {
             line.clear();

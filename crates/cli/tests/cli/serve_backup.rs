@@ -43,12 +43,13 @@ fn a_store_is_restored_once_its_machine_is_gone() {
     fs::remove_dir_all(place.path("db")).unwrap();
 
     let listed = String::from_utf8(place.run(&["backups", &url]).ok()).unwrap();
-    assert!(listed.contains(&format!("(sequence {WRITES})")), "{listed}");
+    // Two batches are the store's record of the place.
+    assert!(listed.contains(&format!("(sequence {})", WRITES + 2)), "{listed}");
     place.run(&["restore", &url, "restored"]).ok();
     place.run(&["check", "restored"]).ok();
     let restored = serve(&place, "restored", &url, &[]);
     assert_eq!(rows(&restored), expected);
-    place.run(&["restore", &url, "half", "--at", "25"]).ok();
+    place.run(&["restore", &url, "half", "--at", "27"]).ok();
     let half = place.run(&["count", "half"]).ok();
     assert_eq!(String::from_utf8(half).unwrap().trim(), "25");
 }
@@ -57,11 +58,11 @@ fn a_store_is_restored_once_its_machine_is_gone() {
 fn a_second_server_fences_the_first() {
     let place = Place::new();
     let url = format!("file://{}", place.path("backups").display());
-    let first = serve(&place, "first", &url, &[]);
+    let mut first = serve(&place, "first", &url, &[]);
     let put = "PUT /v1/default/keys/a?durability=replicated";
     assert!(first.request(put, "", "1").starts_with("HTTP/1.1 204"));
     let empty = place.run(&["serve", "empty", "--backup", &url, "--http", "127.0.0.1:0"]);
-    assert!(empty.code != Some(0) && empty.err.contains("found an empty one"), "{}", empty.err);
+    empty.fails(3, &["found writer 1 since", "--backup-take-over"]);
     assert_eq!(place.run(&["restore", &url, "second"]).code, Some(0));
     let second = serve(&place, "second", &url, &[]);
     let lost = first.request(put, "", "2");
@@ -78,6 +79,32 @@ fn a_second_server_fences_the_first() {
     assert_eq!(metric(&first, "terrane_backup_fenced"), 1.0);
     assert!(second.request("GET /health/ready", "", "").starts_with("HTTP/1.1 200"));
     assert!(second.request(put, "", "4").starts_with("HTTP/1.1 204"));
+    first
+        .says("the backup has ended, and writes are refused: another writer continues this backup");
+    first.kill();
+    let again = place.run(&["serve", "first", "--backup", &url, "--http", "127.0.0.1:0"]);
+    again.fails(3, &["found writer 2 since", "--backup-take-over"]);
+    assert!(second.request(put, "", "5").starts_with("HTTP/1.1 204"));
+    let third = serve(&place, "first", &url, &["--backup-take-over"]);
+    assert!(third.request(put, "", "6").starts_with("HTTP/1.1 204"));
+    assert!(second.request(put, "", "7").starts_with("HTTP/1.1 503"));
+}
+
+#[test]
+fn an_unmounted_place_is_refused() {
+    let place = Place::new();
+    let url = format!("file://{}", place.path("disk/backups").display());
+    let mut served = serve(&place, "db", &url, &[]);
+    let put = "PUT /v1/default/keys/a?durability=replicated";
+    assert!(served.request(put, "", "1").starts_with("HTTP/1.1 204"));
+    served.kill();
+    fs::rename(place.path("disk"), place.path("elsewhere")).unwrap();
+    let again = place.run(&["serve", "db", "--backup", &url, "--http", "127.0.0.1:0"]);
+    again.fails(3, &["as if a disk is not mounted", "--backup-take-over"]);
+    assert!(!place.path("disk").exists());
+    fs::rename(place.path("elsewhere"), place.path("disk")).unwrap();
+    let again = serve(&place, "db", &url, &[]);
+    assert!(again.request(put, "", "2").starts_with("HTTP/1.1 204"));
 }
 
 #[test]
@@ -92,6 +119,14 @@ fn malformed_places_and_moments_are_refused() {
     alone.fails(2, &["expected --backup with --durability replicated"]);
     let both = place.run(&["serve", "db", "--backup", "file:///x", "--follow", "http://db:1"]);
     assert_eq!(both.code, Some(2), "{}", both.err);
+    let fragment = place.run(&["serve", "db", "--backup", "file:///backups#1"]);
+    fragment.fails(3, &["a fragment"]);
+    let own = format!("file://{}", place.path("db/backups").display());
+    place.run(&["serve", "db", "--backup", &own]).fails(2, &["outside of the store's directory"]);
+    for interval in ["0s", "2h"] {
+        let options = ["serve", "db", "--backup", "file:///x", "--backup-interval", interval];
+        place.run(&options).fails(2, &["interval of uploads: expected 1ms to 1h"]);
+    }
     assert!(!place.path("db").exists());
 
     let url = format!("file://{}", place.path("backups").display());
@@ -113,7 +148,8 @@ fn a_damaged_backup_is_named_and_salvaged() {
         assert!(served.request(&put, "", "value").starts_with("HTTP/1.1 204"));
     }
     served.kill();
-    let lineage = fs::read_dir(place.path("backups")).unwrap().next().unwrap().unwrap().path();
+    let folders = fs::read_dir(place.path("backups")).unwrap().map(|entry| entry.unwrap());
+    let lineage = folders.into_iter().find(|entry| entry.file_name() != "claim").unwrap().path();
     let mut logs: Vec<_> =
         fs::read_dir(lineage.join("log")).unwrap().map(|entry| entry.unwrap().path()).collect();
     logs.sort();

@@ -23,7 +23,7 @@ pub use report::{Salvaged, SalvagedFile};
 use crate::db::Db;
 use crate::entry::Seq;
 use crate::error::{Corruption, Result};
-use crate::keyspace::MAX_KEYSPACE_NAME_BYTES;
+use crate::keyspace::{MAX_KEYSPACE_NAME_BYTES, is_reserved};
 use crate::storage::salvage::Remains;
 use crate::storage::{File, FileId, FileKind};
 use crate::table::{KnownTable, Salvage};
@@ -77,7 +77,8 @@ pub fn repair(remains: Remains, target: &Db, doubtful: DoubtfulRows) -> Result<S
     let names = names(&known, sources.keys().copied());
     let mut shared: Vec<_> = lost.iter().filter(|part| part.keyspace.is_none()).cloned().collect();
     for (id, sources) in sources {
-        let Some(name) = names.get(&id) else { continue };
+        // Records of the store's owner say nothing of what is left.
+        let Some(name) = names.get(&id).filter(|name| !is_reserved(name)) else { continue };
         let apart = (doubtful == DoubtfulRows::Apart).then(|| doubtful_name(id, name, &names));
         let mut merge = Merge {
             target,

@@ -11,7 +11,9 @@
 //!    store that lost its `CURRENT`, beside which a stale `CREATING` may lie.
 //! 4. Opening removes what no record names: files of unfinished commits, dropped files that were not
 //!    removed, old manifests. Files with other names are left alone.
-//! 5. After a failed commit it is unknown whether its record is durable. Files that it may name are
+//! 5. While a store is restored from a backup, a file `RESTORING` is there: the directory is opened by nobody, and not
+//!    taken for an unfinished creation.
+//! 6. After a failed commit it is unknown whether its record is durable. Files that it may name are
 //!    only removed after a later commit, in a new manifest.
 
 use crate::entry::Seq;
@@ -42,7 +44,7 @@ pub(super) use orphans::footer;
 
 use commit_state::CommitState;
 use files::{Files, Size, find};
-use names::{CREATING, CURRENT, CURRENT_TEMP, manifest_generation, manifest_name};
+use names::{CREATING, CURRENT, CURRENT_TEMP, RESTORING, manifest_generation, manifest_name};
 
 /// A store in a directory.
 pub struct Directory {
@@ -60,6 +62,10 @@ pub struct Directory {
 }
 
 impl Directory {
+    /// The name of a file that is there while a store is restored from a backup. Whatever else is there is no store
+    /// yet.
+    pub const RESTORING: &str = RESTORING;
+
     /// Opens `vfs` for a store; reads nothing yet.
     ///
     /// # Errors
@@ -112,7 +118,7 @@ impl Directory {
     /// Whether this is the name of a file of a store.
     #[must_use]
     pub fn is_name(name: &str) -> bool {
-        [CURRENT, CURRENT_TEMP, CREATING, LOCK].contains(&name)
+        [CURRENT, CURRENT_TEMP, CREATING, RESTORING, LOCK].contains(&name)
             || FileId::parse(name).is_some()
             || manifest_generation(name).is_some()
     }

@@ -8,7 +8,7 @@
 //! `CREATING` has the same form, with the id of the store that is being created and generation 0.
 
 use super::Directory;
-use super::names::{CREATING, CURRENT, manifest_generation};
+use super::names::{CREATING, CURRENT, RESTORING, manifest_generation};
 use crate::coding::{Decoder, checksum};
 use crate::error::{Corruption, Error, Result};
 use crate::storage::manifest::{self, FRAME_ALIGN};
@@ -84,14 +84,15 @@ pub(super) fn is_creation(vfs: &dyn Vfs, names: &[String]) -> Result<bool> {
 }
 
 impl Directory {
-    /// Whether the creation of a store, or of a copy, in `vfs` was never finished, so that there is no
-    /// store. Changes nothing.
+    /// Whether the creation of a store, of a copy, or a restore in `vfs` was never finished, so that there is
+    /// no store. Changes nothing.
     ///
     /// # Errors
     /// I/O failures.
     pub fn is_unfinished(vfs: &dyn Vfs) -> Result<bool> {
         let names = vfs.list()?;
-        Ok(!names.iter().any(|n| n == CURRENT) && is_creation(vfs, &names)?)
+        let is_creation = || Ok(!names.iter().any(|n| n == CURRENT) && is_creation(vfs, &names)?);
+        if names.iter().any(|n| n == RESTORING) { Ok(true) } else { is_creation() }
     }
 
     /// The store's salt and the generation that `CURRENT` names, if it can be read.

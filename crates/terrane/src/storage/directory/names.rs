@@ -3,6 +3,8 @@
 pub(super) const CURRENT: &str = "CURRENT";
 pub(super) const CURRENT_TEMP: &str = "CURRENT.tmp";
 pub(super) const CREATING: &str = "CREATING";
+/// The file that marks a restore from a backup that is not complete.
+pub(super) const RESTORING: &str = "RESTORING";
 pub(super) const MANIFEST: &str = "MANIFEST-";
 
 pub(super) fn manifest_name(generation: u64) -> String {

@@ -1,0 +1,172 @@
+//! The directory of a restore.
+//!
+//! 1. A file `RESTORING` is there before anything else is, and is removed once the store is complete. An opening
+//!    refuses the directory meanwhile. Another restore may use it.
+//! 2. Whatever ends a restore early, an error, a panic or a future that is dropped, its files are removed. Calls that
+//!    write on other threads are waited for, and no further one starts.
+
+use crate::base::blocking;
+use crate::error::{Error, Result};
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use terrane::storage::Directory;
+use terrane::storage::vfs::{LOCK, NativeVfs, StoreLock, Vfs};
+
+/// A gate for calls that write files on other threads.
+#[derive(Clone, Default)]
+pub(crate) struct Gate(Arc<RwLock<bool>>);
+
+impl Gate {
+    /// Runs a call that writes files, unless the gate is closed.
+    pub async fn pass<T: Send + 'static>(&self, call: impl FnOnce() -> T + Send + 'static) -> T {
+        let gate = self.0.clone();
+        let called = blocking(move || {
+            let is_closed = gate.read().unwrap_or_else(PoisonError::into_inner);
+            (!*is_closed).then(call)
+        });
+        match called.await {
+            Some(done) => done,
+            // The restore was dropped.
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Waits for the calls that run, and lets no further one start.
+    fn close(&self) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = true;
+    }
+}
+
+/// A directory for a store. Unless the store is kept, its files are removed.
+pub(crate) struct Target {
+    dir: PathBuf,
+    gate: Gate,
+    is_new: bool,
+    is_kept: bool,
+    /// Lock that keeps other processes out.
+    _lock: StoreLock,
+}
+
+impl Target {
+    /// Takes a directory that is empty, does not exist, or holds an unfinished restore.
+    pub fn claim(dir: &Path, gate: &Gate) -> Result<Self> {
+        let failed = |e| Error::file(format!("read {}", dir.display()), &e);
+        let is_new = match fs::read_dir(dir) {
+            Ok(entries) => {
+                // A restore that was killed early leaves its lock.
+                let is_empty = entries.flatten().all(|entry| entry.file_name() == LOCK);
+                if !is_empty && !Directory::is_unfinished(&NativeVfs::read_only(dir)?)? {
+                    let expected = "an empty directory, or one that does not exist";
+                    let found = format!("{} with files in it", dir.display());
+                    return Err(Error::invalid("place of a restore", expected, found));
+                }
+                false
+            }
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                fs::create_dir_all(dir).map_err(failed)?;
+                true
+            }
+            Err(e) => return Err(failed(e)),
+        };
+        let vfs = NativeVfs::open(dir, true)?;
+        let lock = vfs.lock("terrane restore")?;
+        let target =
+            Target { dir: dir.to_owned(), gate: gate.clone(), is_new, is_kept: false, _lock: lock };
+        vfs.create(Directory::RESTORING)?;
+        vfs.sync_names()?;
+        let left = vfs.list()?;
+        let is_left = |name: &&String| Directory::is_name(name) && !is_guard(name);
+        left.iter().filter(is_left).try_for_each(|name| vfs.remove(name))?;
+        Ok(target)
+    }
+
+    pub fn storage(&self) -> Result<Directory> {
+        Ok(Directory::open(Arc::new(NativeVfs::open(&self.dir, true)?))?)
+    }
+
+    /// Moves the files of a closed store into the directory.
+    pub fn take(&self, from: &Path) -> Result<()> {
+        let moved = || {
+            for entry in fs::read_dir(from)?.flatten() {
+                let name = entry.file_name();
+                if name != LOCK {
+                    move_file(&entry.path(), &self.dir.join(name))?;
+                }
+            }
+            Ok(())
+        };
+        moved().map_err(|e: io::Error| Error::file(format!("move {}", from.display()), &e))
+    }
+
+    /// Keeps the written files, as a store.
+    pub fn keep(mut self) -> Result<()> {
+        let vfs = NativeVfs::open(&self.dir, true)?;
+        vfs.sync_names()?;
+        vfs.remove(Directory::RESTORING)?;
+        vfs.sync_names()?;
+        self.is_kept = true;
+        Ok(())
+    }
+}
+
+/// Whether a file keeps others out of the directory.
+fn is_guard(name: &str) -> bool {
+    name == LOCK || name == Directory::RESTORING
+}
+
+/// Moves a file, also to another file system.
+fn move_file(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::rename(from, to) {
+        Err(e) if e.kind() == ErrorKind::CrossesDevices => {
+            fs::copy(from, to)?;
+            fs::File::open(to)?.sync_all()?;
+            fs::remove_file(from)
+        }
+        moved => moved,
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if self.is_kept {
+            return;
+        }
+        self.gate.close();
+        // If this fails, an unfinished restore is left, which the next one accepts.
+        let names = |dir: &Path| -> Vec<_> {
+            fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+        };
+        let is_last = |path: &PathBuf| path.file_name().is_some_and(|n| n == Directory::RESTORING);
+        let (last, first): (Vec<_>, Vec<_>) = names(&self.dir).into_iter().partition(is_last);
+        for path in first.into_iter().chain(last) {
+            let _ = fs::remove_file(path);
+        }
+        if self.is_new {
+            let _ = fs::remove_dir(&self.dir);
+        }
+    }
+}
+
+/// A directory beside that of a restore, which is removed in any case.
+pub(crate) struct Scratch {
+    pub dir: PathBuf,
+    gate: Gate,
+}
+
+impl Scratch {
+    /// Names the directory `dir.EXTENSION`.
+    pub fn beside(dir: &Path, extension: &str, gate: &Gate) -> Self {
+        let mut name = dir.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{extension}"));
+        Scratch { dir: dir.with_file_name(name), gate: gate.clone() }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        self.gate.close();
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+}
