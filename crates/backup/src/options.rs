@@ -19,7 +19,7 @@ pub struct Options {
     pub retention: Duration,
     /// Bytes of logs after which a fresh base is made: a restore replays at most about as many.
     pub base_bytes: u64,
-    /// Whether the store continues a backup that another store has written last, which is fenced, or begins anew where
+    /// Whether the store continues a backup that another store has written last, which is fenced, or starts anew where
     /// its own backups are gone.
     pub take_over: bool,
     /// Age from which objects that no kept manifest names are removed.
@@ -66,7 +66,7 @@ impl Options {
         self
     }
 
-    /// Sets whether the store continues a backup that another store has written last, which is fenced, or begins anew
+    /// Sets whether the store continues a backup that another store has written last, which is fenced, or starts anew
     /// where its own backups are gone. An operator decides this: no store should be started with it each time.
     #[must_use]
     pub fn take_over(mut self, take_over: bool) -> Self {

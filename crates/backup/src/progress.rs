@@ -12,7 +12,7 @@ use tokio::sync::{Notify, watch};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum State {
-    /// What is written is uploaded.
+    /// Uploads follow the writes.
     Uploading,
     /// Uploads fail since a failure, and are tried again.
     Failing(String),

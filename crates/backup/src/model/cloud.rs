@@ -21,7 +21,7 @@ pub struct Cloud {
     objects: Arc<InMemory>,
     late: Arc<Mutex<Vec<Late>>>,
     random: Arc<Mutex<Random>>,
-    /// One request of so many fails; 0 for none.
+    /// The number of requests of which one fails; 0 for none.
     faults: u64,
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Search<'a> {
     operator: Option<&'a MergeOperator>,
 }
 
-/// What the newest version of a key is to a reader.
+/// The newest version of a key, to a reader.
 enum Seen {
     /// A value, which was lent.
     Value(Option<Millis>),
