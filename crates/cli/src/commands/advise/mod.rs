@@ -44,7 +44,7 @@ pub struct AdviseArgs {
     /// Advise on this store, or on the trace in this file
     #[arg(value_name = "DIR|TRACE")]
     pub place: PathBuf,
-    /// Of a store, use this keyspace
+    /// Use this keyspace of the store
     #[arg(long, value_name = "NAME", default_value = DEFAULT_KEYSPACE)]
     pub keyspace: String,
     /// Assume these shares of operations, as in a workload of `simulate`; of a store half updates, half gets otherwise
