@@ -10,8 +10,8 @@ use std::sync::Arc;
 /// The message for a place where the creation of a store never ended.
 const UNFINISHED: &str = "it is an unfinished copy, or a creation that was interrupted";
 
-/// The message for a place where a restore from a backup never ended.
-const RESTORING: &str = "it is an unfinished restore, which `terrane restore` into it begins anew";
+/// The message for a place with an unfinished restore from a backup.
+const RESTORING: &str = "it is an unfinished restore; `terrane restore` into it starts anew";
 
 /// Returns the storage in directory `path`, and the lock that keeps others out. A place without a
 /// store stays untouched, without even a lock file, if no store may be created or something else is
