@@ -116,8 +116,8 @@ fn report(args: &RestoreArgs, restored: &Restored) {
     let Restored { sequence, tables, bytes, lineage, .. } = restored;
     let tables = counted(*tables, "table", "tables");
     message::note(&format!(
-        "restored {} at sequence {sequence} of lineage {lineage}: {tables}, {bytes} bytes; the newest state of its \
-         backup is of {}",
+        "restored {} at sequence {sequence} of lineage {lineage}: {tables}, {bytes} bytes; the last manifest with its \
+         base is of {}",
         args.dir.display(),
         terrane_backup::utc(restored.time)
     ));
