@@ -25,8 +25,8 @@ export type Ender =
       writtenBytes: number;
     };
 
-/** Reason why a merge began no earlier. */
-export type HeldUp =
+/** Reason why a merge started no earlier. */
+export type LateStart =
   | { by: "workers"; workers: number; levels: readonly number[] }
   | { by: "merge"; at: number; level: number }
   | { by: "decision" };
@@ -42,7 +42,7 @@ export interface Cause {
   level0Runs: number;
   sealed: number;
   ender: Ender | undefined;
-  heldUp: HeldUp | undefined;
+  heldUp: LateStart | undefined;
 }
 
 /** Returns the cause of a wait, in a store with `workers` workers; 0 if their number is not known. */
@@ -131,7 +131,7 @@ function heldUp(
   from: number,
   ender: Ender,
   workers: number,
-): HeldUp | undefined {
+): LateStart | undefined {
   if (ender.kind === "flush" || ender.began === undefined || ender.began <= from) return undefined;
   const { began } = ender;
   const { works } = timeline.history;
