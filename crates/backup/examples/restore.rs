@@ -1,6 +1,6 @@
 //! Measures a restore beside what bounds it:
-//! `cargo run --release -p terrane-backup --example restore -- --bytes 3000000000 --dir /tmp` backs a store of three
-//! gigabytes up into a directory below `/tmp`. `--url s3://bucket/folder` names another place, whose credentials are
+//! `cargo run --release -p terrane-backup --example restore -- --bytes 3000000000 --dir /tmp` backs up a store of three
+//! gigabytes into a directory below `/tmp`. `--url s3://bucket/folder` names another place, whose credentials are
 //! read from the environment, and `--rounds` the number of rounds, 3 if it is left out.
 //!
 //! 1. A store of rows of 16 and 984 bytes, which do not compress, is backed up and removed.

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use std::time::Duration;
 
-/// Intervals that make sense: a shorter one uploads without a pause, a longer one loses more than a base is worth.
+/// Intervals of uploads: a shorter one would upload without a pause, a longer one would lose more than an hour.
 const INTERVALS: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(1)..=Duration::from_secs(3600);
 /// Bytes of logs after which a fresh base is made.

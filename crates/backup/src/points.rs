@@ -5,9 +5,10 @@
 //! 2. Ranges are visited from the newest one on: the lineages by the epochs of their newest manifests, each after the
 //!    one that continues it, and in a lineage the last manifest, then the last one with the base before, and so on.
 //!    Times order nothing: clocks differ, and may be set back.
-//! 3. A time stands for the newest log at or before it, a sequence number for a moment that only one lineage has.
-//! 4. A damaged manifest is passed over, and the one before it has most of its range. The moments after those are not
-//!    known: no moment is the newest one beside it.
+//! 3. A time stands for the newest log at or before it, and is refused if it is after the newest manifest. A sequence
+//!    number stands for a moment that only one lineage has.
+//! 4. A damaged manifest is passed over, and the one before it has most of its range. Later moments may be lost with
+//!    it, so that a restore of the newest moment is refused, and a salvage takes the newest one that is known.
 
 use crate::error::{Error, Result};
 use crate::format::{Base, Content, Manifest};
@@ -28,7 +29,8 @@ use terrane::{FeedCursor, Lineage};
 pub enum At {
     /// The newest one.
     Newest,
-    /// The newest one up to a time, in milliseconds since the epoch, by the clock of the backup's writer.
+    /// The newest one up to a time, in milliseconds since the epoch, by the clock of the backup's writer. A time after
+    /// the newest manifest is refused.
     Time(Millis),
     /// After the batch with this sequence number, which only one lineage has.
     Sequence(Seq),
@@ -67,7 +69,7 @@ pub struct Range {
     pub damage: Vec<String>,
 }
 
-/// A backup: its ranges, the newest first, and what of it cannot be read.
+/// A backup: its ranges, the newest first, and the manifests that cannot be read.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Backups {
@@ -88,7 +90,7 @@ pub(crate) struct Found {
     pub damage: Vec<Error>,
 }
 
-/// The newest manifest of a lineage that can be read.
+/// The end of a lineage, by its newest manifest that can be read.
 #[derive(Clone, Copy)]
 struct End {
     epoch: u64,
@@ -109,7 +111,7 @@ async fn lineages(place: &Place) -> Result<Vec<(u64, Vec<u64>)>> {
     Ok(all)
 }
 
-/// Reads the newest manifest that can be read. A lineage without one may be the newest.
+/// Returns the newest manifest that can be read. A lineage without one may be the newest.
 async fn end(place: &Place, lineage: u64, manifests: &[u64]) -> Result<End> {
     for &number in manifests.iter().rev() {
         match place.manifest(lineage, number).await {
@@ -121,7 +123,7 @@ async fn end(place: &Place, lineage: u64, manifests: &[u64]) -> Result<End> {
     Ok(End { epoch: u64::MAX, successor: 0 })
 }
 
-/// Returns the rank of a lineage: later epochs come first, and in an epoch each lineage comes after its successor.
+/// Returns the rank of a lineage: later epochs are first, and in an epoch each lineage follows its successor.
 fn rank(lineage: u64, ends: &HashMap<u64, End>) -> (Reverse<u64>, usize) {
     let epoch = ends.get(&lineage).map_or(0, |end| end.epoch);
     let successor =
@@ -257,8 +259,8 @@ async fn find_in(
     Ok(None)
 }
 
-/// Reads the base of a moment. If it is damaged, an older range may have the moment as well; a salvage takes the newest
-/// moment of that in any case.
+/// Reads the base of a moment. If the base is damaged, the next older range may have the moment as well; if it does
+/// not, a salvage takes the newest moment of that range.
 async fn with_base(
     place: &Place,
     found: Match,

@@ -14,7 +14,7 @@ use tokio::sync::{Notify, watch};
 pub enum State {
     /// Uploads follow the writes.
     Uploading,
-    /// Uploads fail since a failure, and are tried again.
+    /// Uploads fail, first by this failure, and are tried again.
     Failing(String),
     /// Another writer continues the backup.
     Fenced(String),

@@ -1,5 +1,5 @@
-//! The record of a store's claims, in a reserved keyspace of the store: by it a store knows whether it still is the
-//! writer of a place.
+//! The record of a store's claims, in a reserved keyspace of the store. It says whether the store still is the writer
+//! of a place.
 //!
 //! 1. Before a store creates a claim, its record of the place gets the claim's mark, durably, beside that of the claim
 //!    before. So the record is right if the process dies before or after the claim is created. Then it has the new mark

@@ -7,9 +7,9 @@
 //!    append their batches up to the moment.
 //! 4. One commit makes a store of it. If anything fails before, or the restore is dropped, all files are removed.
 //!
-//! A salvage leaves out missing and damaged objects: a manifest or a base for the one before, and tables. The batches
-//! end where the first log is missing. It makes a store of the rest in another directory; if tables or logs are
-//! missing, it repairs that into a third one. The files of that become those of the wanted one.
+//! A salvage takes the manifest or the base before a damaged one, leaves out missing and damaged tables, and stops
+//! before the first log that is missing. It makes a store of the rest in a second directory; if tables or logs are
+//! missing, it repairs that store into a third one. The files of the last store move to the wanted directory.
 
 use crate::error::{Error, Result};
 use crate::format::{Base, TableRef, decode_log};
@@ -85,7 +85,8 @@ pub async fn restore(
     write(&place, &found, dir, &Gate::default(), &mut None).await
 }
 
-/// Restores a moment of a damaged backup, as far as its objects are there.
+/// Restores a moment of a damaged backup, as far as its objects are there. Uses the directories `DIR.salvage` and
+/// `DIR.repaired` beside `dir`, and removes them.
 ///
 /// # Errors
 /// As for [`restore`], but missing and damaged objects are no errors, unless no base is sound.

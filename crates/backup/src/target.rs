@@ -1,7 +1,7 @@
 //! The directory of a restore.
 //!
-//! 1. A file `RESTORING` is there before anything else is, and is removed once the store is complete. An opening
-//!    refuses the directory meanwhile. Another restore may use it.
+//! 1. A file `RESTORING` is created before any other file, and is removed once the store is complete. Meanwhile the
+//!    directory cannot be opened. Another restore may use it.
 //! 2. Whatever ends a restore early, an error, a panic or a future that is dropped, its files are removed. Calls that
 //!    write on other threads are waited for, and no further one starts.
 

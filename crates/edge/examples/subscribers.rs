@@ -1,12 +1,12 @@
 //! Measures the cost of subscribers and of a backup for writes, in pairs:
 //! `cargo run --release -p terrane-edge --example subscribers -- 10 8 5` compares ten subscribers with none, in eight
-//! rounds of twice five seconds. A fourth argument, `backup`, adds a backup into a directory to the ten.
+//! rounds of two turns of five seconds each. A fourth argument, `backup`, adds a backup into a directory to the ten.
 //!
 //! 1. A server runs in this process, on a store of its own for each turn. Clients put values of 100 bytes over HTTP,
 //!    one after another on each connection, without a pause.
 //! 2. Subscribers run in a process of their own, and read and count lines. They share the machine with the server.
 //! 3. The backup runs in the server, as by `terrane serve --backup file:///...`, and syncs its files.
-//! 4. Each round has a turn with them and a turn without, in an order that changes. Lines name the writes of a second,
+//! 4. Each round has a turn with both and a turn without, in an order that changes. Lines name the writes of a second,
 //!    the server's processor time for each, and resident memory at the start and the end of the turn.
 
 use std::error::Error;
@@ -31,7 +31,7 @@ const WARM_UP: u64 = 1;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-/// Those for whom writes are read.
+/// Readers of the writes of a turn.
 #[derive(Clone, Copy)]
 struct Load {
     subscribers: usize,

@@ -1,34 +1,34 @@
-//! The keys of a change of a watch. Beyond [`KEYS`] or [`KEY_BYTES`] they are forgotten, and the change has none.
+//! The keys of a change of a watch. Beyond [`KEYS_MAX`] or [`BYTES_MAX`] they are forgotten, and the change has none.
 
 use crate::codec::ByteList;
 
 /// The most keys of a change, and the most bytes of these keys.
-const KEYS: usize = 1000;
-const KEY_BYTES: usize = 64 << 10;
+const KEYS_MAX: usize = 1000;
+const BYTES_MAX: usize = 64 << 10;
 
 /// The keys of a change, with repetitions.
 pub(crate) struct Changed {
     keys: Vec<u8>,
     ends: Vec<usize>,
-    /// Whether they are not collected, or too many.
-    is_sum: bool,
+    /// Whether the keys are not collected, or were too many.
+    without_keys: bool,
 }
 
 impl Changed {
     /// Starts without keys, and collects none unless `with_keys`.
     pub(crate) fn new(with_keys: bool) -> Self {
-        Changed { keys: Vec::new(), ends: Vec::new(), is_sum: !with_keys }
+        Changed { keys: Vec::new(), ends: Vec::new(), without_keys: !with_keys }
     }
 
     /// Adds a key.
     pub(crate) fn push(&mut self, key: &[u8]) {
-        if self.is_sum {
+        if self.without_keys {
             return;
         }
         self.keys.extend_from_slice(key);
         self.ends.push(self.keys.len());
-        // As often again as there may be, so that repetitions are rarely removed.
-        if self.ends.len() > 2 * KEYS || self.keys.len() > 2 * KEY_BYTES {
+        // Twice as many as a change may have, so that repetitions are rarely removed.
+        if self.ends.len() > 2 * KEYS_MAX || self.keys.len() > 2 * BYTES_MAX {
             self.merge();
         }
     }
@@ -45,7 +45,7 @@ impl Changed {
         let mut keys: Vec<&[u8]> = self.ends.iter().filter_map(slice).collect();
         keys.sort_unstable();
         keys.dedup();
-        if keys.len() > KEYS || keys.iter().map(|key| key.len()).sum::<usize>() > KEY_BYTES {
+        if keys.len() > KEYS_MAX || keys.iter().map(|key| key.len()).sum::<usize>() > BYTES_MAX {
             return self.forget();
         }
         let merged = keys.concat();
@@ -59,10 +59,10 @@ impl Changed {
 
     /// Appends a byte, 1 if there are keys, and their list.
     pub(crate) fn encode(mut self, out: &mut Vec<u8>) {
-        if !self.is_sum {
+        if !self.without_keys {
             self.merge();
         }
-        out.push((!self.is_sum).into());
+        out.push((!self.without_keys).into());
         let mut list = ByteList::default();
         let mut start = 0;
         for end in self.ends {

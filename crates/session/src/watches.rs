@@ -3,9 +3,9 @@
 //! 1. A client starts a watch, and asks for its next change. Until it asks, the watch collects changes.
 //! 2. The ranges of all watches are cut at their bounds into segments, each with the watches that cover it. A written
 //!    key is in one segment: that of the key before, or one that a binary search finds among the heads of the segments
-//!    of its keyspace, which are numbers, and then among the few segments whose first keys share a head. It is found
-//!    while the batch is decoded, so that only keys that are watched are kept until the commit. A batch during whose
-//!    commit, on another thread, watches start or end changes every watch, without keys.
+//!    of its keyspace, which are numbers, and then among the few segments whose first keys share a head. The segment is
+//!    found while the batch is decoded, so that only watched keys are kept until the commit. If watches start or end on
+//!    another thread before the commit, the batch changes every watch, without keys.
 //! 3. A commit only notes which watches have changed, and queues the keys. They are sorted into the watches when a
 //!    client takes its changes, or when they take [`QUEUE_BYTES`].
 //! 4. A watch collects the keys of several batches (`changed.rs`). A range delete has no keys.

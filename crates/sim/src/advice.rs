@@ -1,10 +1,11 @@
 //! Advice: the costs of policies under one workload, those that no other beats, and a pick.
 //!
 //! 1. Costs are those of the operations, once the compactions that the load left over have ended.
-//! 2. The *front* has the policies than which no other is as good at writes, reads and space, and better at one
-//!    of them. Costs are compared as they are shown, by two digits.
+//! 2. A policy is on the *front* if no other beats it: is as good at writes, reads and space, and better at one of
+//!    them. Costs are compared by two digits.
 //! 3. The pick takes the least time of the device for an operation among policies whose space is within the limit and
-//!    whose writes do not wait. One whose writes wait may keep others off the front, but cannot be picked before them.
+//!    whose writes do not wait. A policy whose writes wait may keep others off the front, but is picked only if all
+//!    within the limit wait longer.
 
 use crate::config::Config;
 use crate::report::{Figures, Report};
@@ -18,7 +19,7 @@ const WAITED_MAX: f64 = 0.01;
 /// Costs of a policy under a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Costs {
-    /// Bytes written to tables for each byte that the application wrote.
+    /// Bytes written to tables for each byte that was put.
     pub write: f64,
     /// Blocks read from the device for each get and scan, on average; 0 without reads.
     pub read: f64,
@@ -33,7 +34,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Costs of the phases after the load, with the times of a device that `config` has.
+    /// Returns the costs of the phases after the load, by the speeds of the device in `config`.
     #[must_use]
     pub fn of(config: &Config, report: &Report) -> Costs {
         let after = report.phases.iter().skip_while(|phase| is_before(&phase.name));
@@ -58,7 +59,7 @@ impl Costs {
         }
     }
 
-    /// Time of the device that an operation takes, in microseconds.
+    /// Returns the time of the device that an operation takes, in microseconds.
     #[must_use]
     pub fn device_micros(&self) -> f64 {
         self.compaction_micros + self.read_micros
@@ -75,7 +76,7 @@ impl Costs {
     }
 }
 
-/// Time for which writes waited.
+/// Returns the seconds for which writes waited.
 fn stalled(figures: &Figures) -> f64 {
     let stalls = figures.stall_seconds;
     stalls.memtables + stalls.level0 + stalls.compaction_bytes
@@ -90,7 +91,7 @@ fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// A number as it is shown: rounded to two digits.
+/// Rounds a number to two digits.
 fn two_digits(value: f64) -> f64 {
     if value <= 0.0 {
         return 0.0;
@@ -99,7 +100,7 @@ fn two_digits(value: f64) -> f64 {
     (value / unit).round() * unit
 }
 
-/// Returns for each whether no other beats it.
+/// Returns for each policy whether it is on the front.
 #[must_use]
 pub fn front(all: &[Costs]) -> Vec<bool> {
     all.iter().map(|one| !all.iter().any(|other| other.beats(one))).collect()
@@ -116,7 +117,7 @@ pub struct Pick {
     pub too_slow: Option<usize>,
 }
 
-/// Picks one whose space is at most this multiple of the live bytes; none if there is none.
+/// Picks a policy whose space is at most `space_max` times the live bytes, or returns `None` if there is none.
 #[must_use]
 pub fn pick(all: &[Costs], space_max: f64) -> Option<Pick> {
     let costs = |at: &usize| all.get(*at).copied().unwrap_or_default();

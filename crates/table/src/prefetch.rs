@@ -1,10 +1,10 @@
-//! Hints to the processor that memory is read soon: reads of several places that are asked for first take as long as
-//! one.
+//! Hints to the processor that memory is read soon. Reads of several places take as long as one if all are asked for
+//! first.
 
-/// A line of the processor's cache, as most have it.
+/// Bytes of a line of the processor's cache, on most processors.
 const LINE_BYTES: usize = 64;
 
-/// Asks for `bytes` bytes from an address on, which need not be there.
+/// Asks for `bytes` bytes from an address on, which need not be valid.
 #[inline(always)]
 pub fn prefetch<T>(address: *const T, bytes: usize) {
     for line in 0..bytes.div_ceil(LINE_BYTES) {

@@ -10,20 +10,22 @@ interface Measured {
 
 const micros = (costs: Costs) => `${deviceMicros(costs).toFixed(1)} µs`;
 
-/** Costs in a few words. */
+/** Returns costs in a few words. */
 export function costsText({ write, read, space }: Costs): string {
-  const io = `writes ${write.toFixed(1)} bytes for each, reads ${read.toFixed(2)} blocks a read`;
-  return `${io}, and takes ${space.toFixed(2)} times the space of the data`;
+  const writes = `writes ${write.toFixed(1)} bytes for each byte accepted`;
+  const reads = `reads ${read.toFixed(2)} blocks for each get or scan`;
+  return `${writes}, ${reads}, and takes ${space.toFixed(2)} times the space of the data`;
 }
 
-/** The reasons for a choice, and against cheaper policies. */
+/** Returns the reasons for a choice, and against cheaper policies. */
 export function reasonsText(all: readonly Measured[], choice: ReturnType<typeof pick>): string[] {
   const of = (at: number | undefined) => (at === undefined ? undefined : all[at]);
   const picked = of(choice.picked);
   if (picked === undefined) return [];
   const { costs } = picked;
   const reads = costs.readMicros > costs.compactionMicros;
-  const parts = `${costs.compactionMicros.toFixed(1)} for compactions, ${costs.readMicros.toFixed(1)} for reads`;
+  const compactions = `${costs.compactionMicros.toFixed(1)} for flushes and compactions`;
+  const parts = `${compactions}, ${costs.readMicros.toFixed(1)} for reads`;
   const reasons = [
     `An operation takes ${micros(costs)} of the device under it, the least within these limits: ${parts}.`,
     `It ${costsText(costs)}.`,

@@ -32,7 +32,7 @@ export const choose: Chapter = {
       "that compactions move and blocks that reads fetch are both time of the device.",
     "A get asks the filters of all runs, and mostly reads one block of one run, however many there are. A scan has " +
       "no filter to ask: it reads a block of each run. So gets hardly care how many runs a policy leaves, and a few " +
-      "scans decide for all.",
+      "scans decide.",
   ],
   figure: Choose,
   lesson:
@@ -50,7 +50,7 @@ export const choose: Chapter = {
       timeOf("tiered, 5 % scans", "tiered", SCANS),
     ],
     hint:
-      "Who expects gets to be dear under tiered compaction counts runs. Filters answer for nearly all of them: a get " +
+      "By its runs, a get should be dear under tiered compaction. But filters answer for nearly all of them: a get " +
       "reads one block under either policy.",
     after:
       "With gets, tiered compaction is cheaper: it writes a third, and a get reads one block under both. With half " +
@@ -59,7 +59,7 @@ export const choose: Chapter = {
     scale:
       "60,000 keys with values of 1 KiB, then 60,000 operations at 4,000 a second, at which every policy keeps up; " +
       "memtables of 1 MiB, tables of 512 KiB, a cache of 3 MiB, a fast SSD of 80 µs a block. The order holds for " +
-      "them; for a store of your own, the command “terrane advise” answers.",
+      "these sizes; for a store of your own, ask the command “terrane advise”.",
   },
   reference:
     "N. Dayan, M. Athanassoulis, S. Idreos: Monkey: Optimal Navigable Key-Value Store. SIGMOD 2017; " +

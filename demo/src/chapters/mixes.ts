@@ -11,7 +11,7 @@ export interface Mix {
   scan: number;
 }
 
-/** Keys, operations on them, and operations a second: every policy keeps up with that many writes. */
+/** Keys, operations on them, and operations a second, a rate at which every policy keeps up. */
 const [LOAD, OPERATIONS, RATE] = [60_000, 60_000, 4000];
 
 /** Bytes of a memtable, of the base of levels and of a table: a hundredth of those of a large store. */
@@ -29,7 +29,7 @@ const BLOCK_MICROS = 80;
 const { read, write } = DEVICES.nvme;
 const DEVICE: Device = { read, write, blockMicros: BLOCK_MICROS + (4096 / read) * 1e6 };
 
-/** The configuration of a simulation of a mix under a policy. */
+/** Returns the configuration of a simulation of a mix under a policy. */
 export function mixConfig(policy: Settings["policy"], mix: Mix): object {
   const parameters = { levelBaseBytes: BASE, targetFileBytes: TABLE, splitBytes: TABLE };
   const settings: Settings = { ...DEFAULTS, policy, parameters, device: "nvme", load: LOAD };

@@ -1,4 +1,4 @@
-/** Names beside the dots of a plot: none lies on a dot or on another name, where there is room. */
+/** Places of names beside the dots of a plot. Where there is room, none is on a dot or on another name. */
 
 /** A dot, in pixels. */
 export interface Dot {

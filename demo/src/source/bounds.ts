@@ -1,6 +1,6 @@
 /**
- * Bounds of what a page shows, by what it would take of the visitor's machine. A recording that passes one is
- * refused before it starts; one from elsewhere, whose size nobody knows before, ends where it does.
+ * Bounds of what a page shows, by its cost for the visitor's machine. A recording that would pass a bound is refused
+ * before it starts; one from elsewhere, whose size is not known before, ends at the bound.
  */
 
 import { bytes, count, plural } from "../format.ts";
@@ -31,7 +31,7 @@ const KEY_BYTES = 16;
 /** Times that a byte is written again below, under most policies: how many tables a recording makes follows from it. */
 const REWRITTEN = 8;
 
-/** Estimate of a recording that was not made yet. */
+/** Estimate of a recording before it is made. */
 export interface Estimate {
   /** Bytes of values. */
   bytes: number;
@@ -79,7 +79,7 @@ export function tooLarge(settings: Settings): string | undefined {
   return undefined;
 }
 
-/** Two digits of a number that is an estimate. */
+/** Returns an estimate by two digits. */
 function about(value: number): string {
   const rounded = Number(value.toPrecision(2));
   return rounded >= 1e6 ? `${rounded / 1e6} million` : count(rounded);

@@ -1,5 +1,5 @@
 /**
- * The configuration of a simulation that is like a recording of something else.
+ * Configuration of a simulation that resembles a recording from elsewhere.
  *
  * 1. The configuration in its header is taken, if it has one.
  * 2. Otherwise sizes are those of flushed tables and sealed memtables, keys are the entries of the largest run, which
@@ -14,7 +14,7 @@ import { DEVICES } from "./settings.ts";
 
 /** Memtables that a recording must have sealed to be simulated. */
 const SEALED_MIN = 4;
-/** Time of the processor for a byte of a flush, by that of a merge. */
+/** Processor time for a byte of a flush, as a share of that for a byte of a merge. */
 const FLUSHED = 0.25;
 /** The most operations of a simulation. */
 const OPERATIONS_MAX = 2_000_000;
@@ -34,11 +34,11 @@ export function observedConfig(timeline: Timeline): object | undefined {
   const moving = (mergeRead / readSpeed + mergeWritten / writeSpeed) * 1e9;
   const nanos = mergeRead === 0 ? 0 : Math.max(merging * 1000 - moving, 0) / mergeRead;
   const seconds = Math.max(timeline.duration, 1) / 1e6;
-  const mean = (name: "bytes") => seals.reduce((sum, seal) => sum + seal[name], 0) / seals.length;
+  const memtableBytes = seals.reduce((sum, { bytes }) => sum + bytes, 0) / seals.length;
   const clients = { mix: { update: 1 }, rate: flushed.entries / seconds };
   return {
     policy: inKebab(policy satisfies PolicyOptions),
-    "buffer-bytes": Math.max(Math.round(mean("bytes")), 1),
+    "buffer-bytes": Math.max(Math.round(memtableBytes), 1),
     "key-bytes": flushed.keyBytes,
     "value-bytes": Math.max(Math.round(flushed.bytes / flushed.entries) - flushed.keyBytes, 0),
     workers: Math.max(timeline.history.lanes, 1),
@@ -56,7 +56,7 @@ export function observedConfig(timeline: Timeline): object | undefined {
   };
 }
 
-/** Sums over the tables of all flushes, and the mean bytes of their keys. */
+/** Returns sums over the tables of all flushes, and the mean bytes of their keys. */
 function flushedOf(timeline: Timeline): { entries: number; bytes: number; keyBytes: number } {
   let [entries, bytes, keys, tables] = [0, 0, 0, 0];
   for (const event of timeline.events(0, timeline.length)) {
@@ -71,7 +71,7 @@ function flushedOf(timeline: Timeline): { entries: number; bytes: number; keyByt
   return { entries, bytes, keyBytes: Math.max(Math.round(keys / Math.max(tables, 1)), 1) };
 }
 
-/** Entries of the largest run. */
+/** Returns the entries of the largest run. */
 function keysOf({ end }: Timeline): number {
   const runs = end.levels.flatMap(({ runs }) => runs);
   const entries = runs.map(({ tables }) => tables.reduce((sum, table) => sum + table.entries, 0));

@@ -25,22 +25,22 @@ export interface Report extends Figures {
   phases: (Figures & { name: string })[];
 }
 
-/** Time for which writes waited, in seconds. */
+/** Returns the seconds for which writes waited. */
 export function stalledSeconds({ stall_seconds: stalls }: Figures): number {
   return stalls.memtables + stalls.level0 + stalls.compaction_bytes;
 }
 
 /**
- * Simulates configurations one after the other in a worker; `tell` gets the report of each, or the reason why it has
- * none. Returns a function that ends it.
+ * Simulates configurations one after the other in a worker; `take` gets the report of each, or the reason why it has
+ * none. Returns a function that ends the worker.
  */
 export function simulateReports(
   configs: readonly object[],
-  tell: (at: number, report: Report | string) => void,
+  take: (at: number, report: Report | string) => void,
 ): () => void {
   const worker = new Worker(new URL("./report-worker.ts", import.meta.url), { type: "module" });
-  const failed = (why: string) => configs.forEach((_, at) => tell(at, why));
-  worker.onmessage = ({ data }: MessageEvent<Told>) => tell(data.at, data.report);
+  const failed = (why: string) => configs.forEach((_, at) => take(at, why));
+  worker.onmessage = ({ data }: MessageEvent<Told>) => take(data.at, data.report);
   worker.onerror = ({ message }) => failed(message || "The simulator's worker did not start.");
   const texts = configs.map((config) => JSON.stringify(config));
   simulatorModule().then(

@@ -16,7 +16,7 @@ export interface Batch {
   events: RecordedEvent[];
   /** The share of the file up to there. */
   share: number;
-  /** Reason why the trace ends there, if it does before the file. */
+  /** Reason why the trace ends before its file, if it does. */
   problem: string | undefined;
 }
 
@@ -59,7 +59,7 @@ export async function firstLine(file: Blob): Promise<string> {
   return "";
 }
 
-/** The lines of a file, chunk by chunk. One that is too long is cut off where that is clear. */
+/** Yields the lines of a file, chunk by chunk. A line that is too long is cut once that is known. */
 async function* linesOf(file: Blob): AsyncGenerator<{ lines: string[]; share: number }> {
   const decoder = new TextDecoder();
   const reader = file.stream().getReader();

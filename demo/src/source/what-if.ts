@@ -5,7 +5,7 @@ import { type Report, stalledSeconds } from "./reports.ts";
 /** Operations that write. */
 const WRITES = ["insert", "update", "delete", "read-modify-write"];
 
-/** For how long writes waited, in seconds: all together, and the longest. */
+/** Seconds for which writes waited: all together, and the longest. */
 export interface Outcome {
   waited: number;
   longest: number;
@@ -20,7 +20,7 @@ export interface Change {
 /** Workers that share a merge, and the least bytes that each of them reads. */
 const [SHARED, PART_BYTES] = [4, 1 << 22];
 
-/** A configuration as far as it is changed here. */
+/** The part of a configuration that is changed here. */
 interface Changed {
   workers: number;
   "buffer-bytes": number;
@@ -29,7 +29,7 @@ interface Changed {
   device: { "read-speed": number; "write-speed": number };
 }
 
-/** The configuration as it is, and the changes that may help. */
+/** Returns the configuration as it is, and the changes that may help. */
 export function changesOf(config: object): Change[] {
   const before = config as Changed;
   const { workers, device } = before;
@@ -53,7 +53,7 @@ export function changesOf(config: object): Change[] {
   ];
 }
 
-/** Returns for how long writes waited in a simulation. */
+/** Returns the seconds for which writes waited in a simulation, or the reason why it has no report. */
 export function outcomeOf(report: Report | string): Outcome | string {
   if (typeof report === "string") return report;
   const longest = WRITES.map((kind) => report.latencies[kind]?.max ?? 0);

@@ -1,4 +1,4 @@
-/** The work that a level has cost so far: what flushes, merges and moves read of it and wrote into it. */
+/** Work of levels so far: bytes that flushes, merges and moves read of each and wrote into it. */
 
 import type { LevelChange } from "terrane";
 
@@ -11,7 +11,7 @@ export interface LevelWork {
   broughtBytes: number;
   /** Bytes of tables that were moved into it, and not rewritten. */
   movedBytes: number;
-  /** Time of merges into it, in microseconds: of two at once the sum. */
+  /** Time of merges into it, in microseconds; those of two at once add up. */
   micros: number;
 }
 
@@ -23,7 +23,7 @@ const NONE: LevelWork = {
   micros: 0,
 };
 
-/** Returns the work of levels with more at one of them. */
+/** Returns the work of levels with `more` added at one level. */
 export function worked(
   all: readonly LevelWork[],
   level: number,
@@ -49,7 +49,7 @@ export function shifted(all: readonly LevelWork[], change: LevelChange): LevelWo
   return change.add < all.length ? all.toSpliced(change.add, 0, NONE) : [...all];
 }
 
-/** Bytes written into a level for each that came from elsewhere; undefined before any came. */
+/** Returns bytes written into a level for each byte from elsewhere; undefined before the first. */
 export function levelAmplification({ writtenBytes, broughtBytes }: LevelWork): number | undefined {
   return broughtBytes === 0 ? undefined : writtenBytes / broughtBytes;
 }

@@ -25,8 +25,8 @@ export type Ender =
       writtenBytes: number;
     };
 
-/** Reason why a merge began no earlier. */
-export type HeldUp =
+/** Reason why a merge started no earlier. */
+export type LateStart =
   | { by: "workers"; workers: number; levels: readonly number[] }
   | { by: "merge"; at: number; level: number }
   | { by: "decision" };
@@ -42,7 +42,7 @@ export interface Cause {
   level0Runs: number;
   sealed: number;
   ender: Ender | undefined;
-  heldUp: HeldUp | undefined;
+  heldUp: LateStart | undefined;
 }
 
 /** Returns the cause of a wait, in a store with `workers` workers; 0 if their number is not known. */
@@ -64,13 +64,13 @@ export function causeOf(timeline: Timeline, wait: Wait, workers: number): Cause 
   };
 }
 
-/** The waits of a recording, the longest first. */
+/** Returns the waits of a recording, the longest first. */
 export function longestWaits({ history, duration }: Timeline): Wait[] {
   const lasted = ({ from, to = duration }: Wait) => to - from;
   return history.waits.toSorted((a, b) => lasted(b) - lasted(a));
 }
 
-/** The wait whose part of the recording is nearest to a moment, if it is within a distance. */
+/** Returns the wait nearest to a moment, if it is within a distance. Both are in microseconds. */
 export function waitNear(timeline: Timeline, micros: number, within: number): Wait | undefined {
   const { waits } = timeline.history;
   const distance = ({ from, to = timeline.duration }: Wait) =>
@@ -82,7 +82,7 @@ export function waitNear(timeline: Timeline, micros: number, within: number): Wa
   return nearest !== undefined && distance(nearest) <= within ? nearest : undefined;
 }
 
-/** Positions of the events of a wait, the last first. */
+/** Yields the events of a wait with their positions, the last first. */
 function* backwards(timeline: Timeline, { from, to = timeline.duration }: Wait) {
   for (let at = timeline.countAt(to) - 1; at >= 0; at--) {
     const event = timeline.event(at);
@@ -131,11 +131,11 @@ function heldUp(
   from: number,
   ender: Ender,
   workers: number,
-): HeldUp | undefined {
+): LateStart | undefined {
   if (ender.kind === "flush" || ender.began === undefined || ender.began <= from) return undefined;
   const { began } = ender;
   const { works } = timeline.history;
-  // Those that ran until then, or at the moment before.
+  // Merges that ran when the wait began, or ended at that moment.
   const running = works.filter((work) => work.from <= from && (work.to ?? Infinity) > from);
   if (workers > 0 && running.length >= workers) {
     const levels = [...new Set(running.map(({ level }) => level))].sort((a, b) => a - b);

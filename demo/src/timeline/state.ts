@@ -84,7 +84,7 @@ export interface State {
   /** Microseconds. */
   micros: number;
   levels: readonly PlacedLevel[];
-  /** By level; since the start, which of a process is when this page was attached. */
+  /** Work by level since the start; of a process, since this page was attached. */
   levelWork: readonly LevelWork[];
   /** Bytes of the sealed memtables, oldest first. */
   sealed: readonly number[];
@@ -145,7 +145,7 @@ export function tableCount(level: PlacedLevel | undefined): number {
   return level?.runs.reduce((sum, { tables }) => sum + tables.length, 0) ?? 0;
 }
 
-/** The number of tables of a tree. */
+/** Returns the number of tables of a tree. */
 export function treeTables({ levels }: State): number {
   return levels.reduce((sum, level) => sum + tableCount(level), 0);
 }

@@ -6,13 +6,13 @@ import type { Limit } from "../timeline/limit.ts";
 import type { Cause } from "../timeline/stall.ts";
 import { reasonText, seconds } from "./words.ts";
 
-/** A wait in a few words. */
+/** Returns a wait in a few words. */
 export function waitText({ from, to, reason }: Wait, now: number): string {
   const lasted = `${seconds((to ?? now) - from)} s`;
   return `${lasted} from ${seconds(from)} s on, for ${reasonText(reason)}`;
 }
 
-/** The wait and its reason, as the sentence that stands first. */
+/** Returns a sentence on a wait and its reason. */
 export function causeText({ wait, to, level0Runs, sealed }: Cause): string {
   const lasted = seconds(to - wait.from);
   const held =
@@ -24,9 +24,9 @@ export function causeText({ wait, to, level0Runs, sealed }: Cause): string {
   return `Writes waited ${lasted} s, from ${seconds(wait.from)} s on: ${held}.`;
 }
 
-/** The links of the chain from a wait to what held it up. */
+/** Returns the sentences that lead from a wait to its cause. */
 export function chainText({ wait, accepted, ender, heldUp }: Cause): string[] {
-  const waiting = `Every write waited after ${bytes(accepted)} had been accepted.`;
+  const waiting = `Writes had to wait once ${bytes(accepted)} had been accepted.`;
   if (ender === undefined) {
     return [waiting, wait.to === undefined ? "They still wait." : "No event shows what ended it."];
   }
@@ -48,7 +48,7 @@ export function chainText({ wait, accepted, ender, heldUp }: Cause): string[] {
     return [
       waiting,
       end,
-      `That merge ran already, and took ${took} in all: ${speed} read a second.`,
+      `That merge was running already, and took ${took} in all, at ${speed} read a second.`,
     ];
   }
   const late = `That merge took ${took}, and began ${seconds(began - wait.from)} s into the wait`;
@@ -65,7 +65,7 @@ export function chainText({ wait, accepted, ender, heldUp }: Cause): string[] {
   }
 }
 
-/** The limit of a store, as a sentence. */
+/** Returns a sentence on the limit of a store. */
 export function limitText({ by, merged, workers, device }: Limit): string {
   const percent = (share: number) => `${Math.round(share * 100)} %`;
   const carried = device === undefined ? "" : `; the device had work for ${percent(device)}`;
@@ -76,7 +76,7 @@ export function limitText({ by, merged, workers, device }: Limit): string {
     case "workers":
       return `Workers limit: ${who} merged for ${percent(merged)} of the last second${carried}.`;
     case "one-merge":
-      return `One merge limits: a single worker of ${workers} has work, so that more of them would not help${carried}.`;
+      return `One merge limits: a single worker of ${workers} has work, so that more workers would not help${carried}.`;
     case "flush":
       return `Flushes limit: memtables fill faster than they are flushed${carried}.`;
     case "nothing":

@@ -1,6 +1,6 @@
 //! A machine: files that lose power, a store on them, and its backup.
 
-use super::{Rows, Verdict};
+use super::{Rows, Verdict, text};
 use crate::progress::Progress;
 use crate::writer::Writer;
 use std::path::Path;
@@ -38,10 +38,6 @@ pub struct Machine {
     pub is_successor: bool,
     /// The last batch in the history.
     pub noted: Seq,
-}
-
-fn text(error: impl ToString) -> String {
-    error.to_string()
 }
 
 impl Machine {

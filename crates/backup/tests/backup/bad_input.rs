@@ -258,7 +258,7 @@ async fn a_dropped_restore_leaves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_interval_without_sense_is_refused() {
+async fn an_interval_out_of_bounds_is_refused() {
     let (_dir, path) = folder();
     let db = Db::open(&path, small()).unwrap();
     for seconds in [0, 3601, u64::MAX] {

@@ -9,8 +9,9 @@ use tokio::runtime::Runtime;
 
 /// List the moments of a backup that can be restored
 ///
-/// Verifies that every table and log is there with its length; a restore verifies their content. Manifests that are
-/// damaged are named after the ranges.
+/// Each line is a range of moments, with its lineage; every sequence number in it can be restored. Verifies that every
+/// table and log is there with its length; a restore verifies their content. Damaged manifests are named after the
+/// ranges.
 #[derive(Args)]
 pub struct BackupsArgs {
     /// Place of the backup, as `serve --backup` has it

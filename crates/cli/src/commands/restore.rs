@@ -20,20 +20,20 @@ Examples:
 
 /// Restore a store from a backup
 ///
-/// Nothing is written unless all of the backup is there and sound. The store starts a lineage of its own: replicas
-/// and readers of changes start anew. Ctrl-C removes what was restored. A directory whose restore was killed is
-/// opened by no command until it is restored again.
+/// Nothing is left in the directory unless all that the moment needs is there and sound. The store starts a lineage of
+/// its own: replicas and readers of changes start anew. Ctrl-C removes what was restored. After a restore was killed,
+/// no command opens the directory until the restore is repeated.
 #[derive(Args)]
 pub struct RestoreArgs {
     /// Place of the backup, as `serve --backup` has it
     url: String,
     /// Restore into this directory, which is empty or does not exist
     dir: PathBuf,
-    /// Restore this moment: a time such as 2026-03-01T12:00:00Z, a sequence number, or LINEAGE-SEQUENCE where
-    /// several lineages have the number; the newest moment otherwise
-    #[arg(long, value_name = "TIME|SEQUENCE", value_parser = at)]
+    /// Restore this moment: a time such as 2026-03-01T12:00:00Z, a sequence number, or the cursor LINEAGE-SEQUENCE,
+    /// as where several lineages have the number; the newest moment otherwise
+    #[arg(long, value_name = "TIME|SEQUENCE|CURSOR", value_parser = at)]
     at: Option<At>,
-    /// Restore what is there of a damaged backup
+    /// Restore what is there of a damaged backup; DIR.salvage and DIR.repaired are used meanwhile, and removed
     #[arg(long)]
     salvage: bool,
 }
@@ -92,7 +92,7 @@ async fn unless_heard<T>(restore: impl Future<Output = T>) -> Result<T, Failure>
     }
 }
 
-/// Reports what a salvage has left out.
+/// Reports the objects that a salvage left out, and returns the failure.
 fn loss(args: &RestoreArgs, salvaged: &Salvage) -> Failure {
     for damage in &salvaged.damage {
         message::note(damage);
@@ -116,8 +116,8 @@ fn report(args: &RestoreArgs, restored: &Restored) {
     let Restored { sequence, tables, bytes, lineage, .. } = restored;
     let tables = counted(*tables, "table", "tables");
     message::note(&format!(
-        "restored {} at sequence {sequence} of lineage {lineage}: {tables}, {bytes} bytes; the newest state of its \
-         backup is of {}",
+        "restored {} at sequence {sequence} of lineage {lineage}: {tables}, {bytes} bytes; the last manifest with its \
+         base is of {}",
         args.dir.display(),
         terrane_backup::utc(restored.time)
     ));

@@ -105,8 +105,8 @@ pub struct ServeArgs {
     #[arg(long, value_name = "DURATION", default_value = "7d", requires = "backup",
           value_parser = humantime::parse_duration)]
     backup_retention: Duration,
-    /// Continue the backup of another store with this one, and end the other's writer, or begin anew where the
-    /// store's own backups are gone
+    /// For one start, continue the backup that another store wrote last, whose server then refuses writes, or start
+    /// anew where the store's own backups are gone
     #[arg(long, requires = "backup")]
     backup_take_over: bool,
     /// Let clients write checkpoints into this directory
@@ -289,7 +289,7 @@ fn failure(error: Error) -> Failure {
     let exit = match error {
         Error::Store(error) => return error.into(),
         Error::Backup(error @ terrane_backup::Error::NotOwner { .. }) => {
-            let help = "--backup-take-over continues it with this store all the same";
+            let help = "--backup-take-over lets this store write there all the same";
             return backups::failure(error).and(help);
         }
         Error::Backup(error) => return backups::failure(error).at("the backup"),

@@ -117,7 +117,7 @@ fn advice_in_words_marks_the_pick_and_what_it_assumed() {
 }
 
 #[test]
-fn what_cannot_be_advised_is_said() {
+fn a_place_or_option_without_advice_is_refused() {
     let place = Place::new();
     store(&place);
     trace(&place);

@@ -61,7 +61,7 @@ impl Source {
         Ok(true)
     }
 
-    /// The first of three steps of a seek: memory is asked for, by all sources, and read in the next step.
+    /// Takes the first of three steps of a seek. All sources ask for memory in one step, and read it in the next.
     pub(super) fn aim(&mut self, key: &[u8], tag: Tag) -> Result<()> {
         match self {
             Source::Memtable(..) => Ok(()),
@@ -69,7 +69,7 @@ impl Source {
         }
     }
 
-    /// The second step.
+    /// Takes the second step of a seek.
     pub(super) fn approach(&mut self, key: &[u8]) -> Result<()> {
         match self {
             Source::Memtable(..) => Ok(()),
@@ -77,7 +77,7 @@ impl Source {
         }
     }
 
-    /// The last step.
+    /// Takes the last step of a seek.
     pub(super) fn land(&mut self, key: &[u8], tag: Tag) -> Result<()> {
         match self {
             Source::Memtable(cursor, _) => cursor.seek(key, tag),

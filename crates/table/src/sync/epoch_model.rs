@@ -38,7 +38,7 @@ impl Guard {
         epoch.deferred.push((pinned, Box::new(|| drop(work()))));
     }
 
-    /// Nothing is kept back.
+    /// Does nothing, since no deferred work is kept in a thread's own buffer here.
     pub fn flush(&self) {}
 }
 

@@ -1,7 +1,8 @@
 //! An atomic `Option<Arc<T>>`: readers follow the pointer while others replace it. Natively a reader pins the epoch,
 //! and a replaced value is dropped once no thread is left that was pinned then. So readers write nothing that is
-//! shared. In a browser with threads it is `arc-swap`'s. Without threads a lock costs nothing. loom models it, over a
-//! model of epochs, but for the reference counts of what [`Swap::load_full`] returns.
+//! shared. In a browser with threads the pointer is `arc-swap`'s; without threads it has a lock, which costs nothing
+//! there. loom models the native one over a model of epochs, but for the reference counts of what [`Swap::load_full`]
+//! returns.
 
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 
 use imp::Counts;
 
-/// `N` sums. What is counted happened before the end of the thread, or before what the reader waited for.
+/// `N` sums. A reader sees the counts of threads that have ended, and those that happened before what it waited for.
 pub struct Tallies<const N: usize>(imp::All<N>);
 
 /// This thread's counts.
@@ -59,7 +59,7 @@ mod imp {
         &all.0.get_or(zeros).0
     }
 
-    /// Nobody else writes it.
+    /// Adds to a count that no other thread writes.
     #[inline]
     pub fn add(count: &AtomicU64, more: u64) {
         count.store(count.load(Relaxed).wrapping_add(more), Relaxed);

@@ -189,8 +189,8 @@ impl TableCursor {
         Ok(())
     }
 
-    /// The first of three steps of a seek: finds the place of its block, and asks for the block where it is shown. So
-    /// several tables wait for memory together rather than one after another.
+    /// Takes the first of three steps of a seek: finds the place of its block, and asks for the block where it is
+    /// shown. So several tables wait for memory together rather than one after another.
     pub(super) fn aim(&mut self, key: &[u8], tag: Tag) -> Result<()> {
         self.is_aimed = false;
         let n = self.partition_for(key, tag)?;
@@ -201,7 +201,7 @@ impl TableCursor {
         Ok(())
     }
 
-    /// The second step: loads the block, and asks for the entry there.
+    /// Takes the second step: loads the block, and asks for the entry there.
     pub(super) fn approach(&mut self, key: &[u8]) -> Result<()> {
         if self.is_aimed {
             self.load(Direction::Forward)?;
@@ -210,7 +210,7 @@ impl TableCursor {
         Ok(())
     }
 
-    /// The last step: moves to the entry.
+    /// Takes the last step: moves to the entry.
     pub(super) fn land(&mut self, key: &[u8], tag: Tag) -> Result<()> {
         if !std::mem::take(&mut self.is_aimed) {
             return Ok(());

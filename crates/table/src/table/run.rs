@@ -120,19 +120,19 @@ impl RunCursor {
         Ok(moves)
     }
 
-    /// The first of three steps of a seek, of which the other two are [`RunCursor::approach`] and [`RunCursor::land`]:
-    /// between them memory is waited for.
+    /// Takes the first of three steps of a seek, before [`RunCursor::approach`] and [`RunCursor::land`]. Memory arrives
+    /// between them.
     pub(crate) fn aim(&mut self, key: &[u8], tag: Tag) -> Result<()> {
         let place = self.tables.place_for(key);
         self.enter(Some(place)).map_or(Ok(()), |cursor| cursor.aim(key, tag))
     }
 
-    /// The second step.
+    /// Takes the second step of a seek.
     pub(crate) fn approach(&mut self, key: &[u8]) -> Result<()> {
         self.cursor.as_mut().map_or(Ok(()), |cursor| cursor.approach(key))
     }
 
-    /// The last step.
+    /// Takes the last step of a seek.
     pub(crate) fn land(&mut self, key: &[u8], tag: Tag) -> Result<()> {
         let Some(cursor) = self.cursor.as_mut() else { return Ok(()) };
         cursor.land(key, tag)?;

@@ -27,9 +27,9 @@ pub(crate) struct AccessStats {
 /// A count of reads.
 #[derive(Default)]
 struct Reads {
-    /// Those of a policy that does not watch them.
+    /// Reads under a policy that does not watch them.
     unwatched: Tallies<1>,
-    /// The others, less those that a plan took.
+    /// Other reads, less those that a plan took.
     others: AtomicU64,
 }
 

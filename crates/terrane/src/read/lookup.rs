@@ -278,8 +278,8 @@ impl Lookup<'_> {
     }
 
     /// Calls `work` with the value of a key, if there is one, and returns what it returned. The value is lent where it
-    /// lies in memory, not copied; what is replaced there meanwhile stays in memory until `work` ends, so let that be
-    /// soon.
+    /// lies in memory, not copied. Values that are replaced meanwhile stay in memory until `work` ends, so `work`
+    /// should be short.
     ///
     /// # Errors
     /// Damage, or an I/O error.

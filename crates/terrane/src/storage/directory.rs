@@ -11,8 +11,8 @@
 //!    store that lost its `CURRENT`, beside which a stale `CREATING` may lie.
 //! 4. Opening removes what no record names: files of unfinished commits, dropped files that were not
 //!    removed, old manifests. Files with other names are left alone.
-//! 5. While a store is restored from a backup, a file `RESTORING` is there: the directory is opened by nobody, and not
-//!    taken for an unfinished creation.
+//! 5. While a store is restored from a backup, a file `RESTORING` is there. The directory cannot be opened meanwhile,
+//!    and is not taken for an unfinished creation.
 //! 6. After a failed commit it is unknown whether its record is durable. Files that it may name are
 //!    only removed after a later commit, in a new manifest.
 

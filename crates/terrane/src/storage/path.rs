@@ -10,8 +10,9 @@ use std::sync::Arc;
 /// The message for a place where the creation of a store never ended.
 const UNFINISHED: &str = "it is an unfinished copy, or a creation that was interrupted";
 
-/// The message for a place where a restore from a backup never ended.
-const RESTORING: &str = "it is an unfinished restore, which `terrane restore` into it begins anew";
+/// The message for a place with an unfinished restore from a backup.
+const UNFINISHED_RESTORE: &str =
+    "it is an unfinished restore; `terrane restore` into it starts anew";
 
 /// Returns the storage in directory `path`, and the lock that keeps others out. A place without a
 /// store stays untouched, without even a lock file, if no store may be created or something else is
@@ -27,7 +28,7 @@ pub(crate) fn hold(path: &Path, options: &Options) -> Result<(Directory, StoreLo
     let refuse = |why: String| Error::no_store(path.display().to_string(), why);
     Directory::refuse_foreign(&vfs)?;
     if vfs.list()?.iter().any(|name| name == Directory::RESTORING) {
-        return Err(refuse(RESTORING.to_owned()));
+        return Err(refuse(UNFINISHED_RESTORE.to_owned()));
     }
     if !create && Directory::is_unfinished(&vfs)? {
         return Err(refuse(UNFINISHED.to_owned()));

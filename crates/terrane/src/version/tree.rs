@@ -237,9 +237,9 @@ impl Tree {
         self.runs.iter().flat_map(|run| &run.live)
     }
 
-    /// The tag of the newest version of `key`, whose [`key_hash`](crate::table::key_hash) is `hash`,
-    /// that a reader at `seq` sees, tombstones included, unless its number is below `least`, and the index of its run;
-    /// its value is lent to `lend`. Runs before the `first` are left out. `counters` count what filters say.
+    /// Returns the tag of the newest version of `key`, whose [`key_hash`](crate::table::key_hash) is `hash`, that a
+    /// reader at `seq` sees, tombstones included, unless its number is below `least`, and the index of its run. Lends
+    /// the value to `lend`. Runs before the `first` are left out. `counters` count what filters say.
     ///
     /// # Errors
     /// Damage or an I/O error.

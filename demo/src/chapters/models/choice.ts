@@ -2,10 +2,10 @@
  * The choice of a policy, by the costs that simulations report: the rules of `terrane advise`.
  *
  * 1. Costs are those of the operations, once the load is compacted.
- * 2. On the front are the policies than which no other is as good at writes, reads and space, and better at one of
- *    them, by two digits.
+ * 2. A policy is on the front if no other beats it: is as good at writes, reads and space, and better at one of them,
+ *    by two digits.
  * 3. The pick takes the least time of the device for an operation among policies whose space is within the limit and
- *    whose writes do not wait.
+ *    whose writes do not wait; if the writes of all of them wait, the policy whose writes wait least.
  */
 
 import { type Figures, type Report, stalledSeconds } from "../../source/reports.ts";
@@ -22,7 +22,7 @@ export interface Device {
 
 /** Costs of a policy. */
 export interface Costs {
-  /** Bytes written to tables for each byte that was written; blocks read for each get or scan. */
+  /** Bytes written to tables for each byte accepted; blocks read for each get or scan. */
   write: number;
   read: number;
   /** The greatest ratio of the store's bytes to those of its live rows. */
@@ -67,12 +67,12 @@ export function costsOf({ phases }: Report, { read, write, blockMicros }: Device
   };
 }
 
-/** Time of the device for an operation, in microseconds. */
+/** Returns the time of the device for an operation, in microseconds. */
 export function deviceMicros({ compactionMicros, readMicros }: Costs): number {
   return compactionMicros + readMicros;
 }
 
-/** Returns for each whether no other beats it. */
+/** Returns for each policy whether it is on the front. */
 export function front(all: readonly Costs[]): boolean[] {
   const rounded = all.map(({ write, read, space }) =>
     [write, read, space].map((cost) => Number(cost.toPrecision(2))),

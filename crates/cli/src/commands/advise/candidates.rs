@@ -30,7 +30,7 @@ const SLICE: u64 = 20_000;
 pub const SIZE_RATIO: &str = "size-ratio";
 const LEVEL_BASE_BYTES: &str = "level-base-bytes";
 
-/// The number that a policy has for a parameter.
+/// Returns the value of a policy's parameter, if it is a number.
 pub fn number(policy: &PolicyOptions, wanted: &str) -> Option<u64> {
     policy.parameters().into_iter().find_map(|Parameter { name, value, .. }| match value {
         Value::Number { value, .. } if name == wanted => Some(value),
@@ -38,7 +38,7 @@ pub fn number(policy: &PolicyOptions, wanted: &str) -> Option<u64> {
     })
 }
 
-/// The policies to compare; the present one is the first.
+/// Returns the policies to compare, the present one first.
 pub fn candidates(present: &PolicyOptions) -> Vec<PolicyOptions> {
     let sized = |preset: PolicyOptions| match number(present, LEVEL_BASE_BYTES) {
         Some(base) => preset.sized(base, present.target_file_bytes()),
@@ -57,7 +57,7 @@ pub fn candidates(present: &PolicyOptions) -> Vec<PolicyOptions> {
     all
 }
 
-/// The policy with another size ratio, if it has one.
+/// Returns the policy with another size ratio, if it has that parameter.
 fn with_ratio(policy: &PolicyOptions, ratio: u64) -> Option<PolicyOptions> {
     number(policy, SIZE_RATIO)?;
     let mut json = serde_json::to_value(policy).ok()?;
@@ -65,7 +65,7 @@ fn with_ratio(policy: &PolicyOptions, ratio: u64) -> Option<PolicyOptions> {
     serde_json::from_value(json).ok()
 }
 
-/// Simulates each policy, and returns its costs; none of one that cannot run this workload.
+/// Simulates each policy, and returns its costs; `None` for a policy that cannot run this workload.
 pub fn simulate(
     config: &Config,
     policies: &[PolicyOptions],
@@ -90,7 +90,7 @@ pub fn simulate(
     })
 }
 
-/// The costs of each policy, in the order of policies.
+/// Returns the costs of each policy, in the order of `policies`, as they arrive.
 fn collect(
     policies: &[PolicyOptions],
     results: &mpsc::Receiver<(&PolicyOptions, Result<Option<Costs>, Failure>)>,
@@ -123,7 +123,7 @@ fn costs(config: &Config, policy: &PolicyOptions) -> Result<Option<Costs>, Failu
     }
 }
 
-/// The configuration, scaled down to what can be simulated in a moment.
+/// Returns the configuration, scaled down to what can be simulated in a moment.
 fn scaled(config: &Config) -> Config {
     let entry = (config.key_bytes + config.value_bytes).max(1);
     let by_keys = config.workload.load.max(config.workload.keys).div_ceil(KEYS_MAX);

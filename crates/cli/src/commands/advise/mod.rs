@@ -1,4 +1,4 @@
-//! `advise`: simulates a recorded workload under every policy, and says which one to choose, and why.
+//! `advise`: simulates the workload of a store or a trace under every policy, and says which one to choose, and why.
 //!
 //! * `recorded` - the policy, the sizes and the workload of a trace or a store.
 //! * `candidates` - the policies that are compared, and their simulations.
@@ -28,7 +28,7 @@ use terrane_sim::{Config, Device, Mix};
 
 pub const EXAMPLES: &str = "\
 DIR|TRACE is a store, or a trace that `terrane simulate --trace` or the visualizer wrote. A store does not record
-its operations: --mix names them. Nothing is changed without --apply.
+its operations, so --mix and --rate name them. Nothing is changed without --apply, which needs a store.
 
 Examples:
   terrane advise db --mix '{\"update\":0.2,\"read\":0.7,\"scan\":0.1}' --rate 20000
@@ -47,10 +47,10 @@ pub struct AdviseArgs {
     /// Use this keyspace of the store
     #[arg(long, value_name = "NAME", default_value = DEFAULT_KEYSPACE)]
     pub keyspace: String,
-    /// Assume these shares of operations, as in a workload of `simulate`
+    /// Assume these shares of operations, as in a workload of `simulate`; of a store half updates, half gets otherwise
     #[arg(long, value_name = "JSON", value_parser = mix)]
     pub mix: Option<Mix>,
-    /// Assume this many operations per second; 0: as fast as they can
+    /// Assume this many operations per second; 0 runs them as fast as they can
     #[arg(long)]
     pub rate: Option<f64>,
     /// Assume this machine, as `simulate` does
@@ -59,7 +59,7 @@ pub struct AdviseArgs {
     /// Pick a policy whose tables take at most this multiple of the live data
     #[arg(long, value_name = "FACTOR", default_value_t = 2.5)]
     pub space: f64,
-    /// Simulate this many operations of each policy
+    /// Simulate this many operations in each phase of the workload, under each policy
     #[arg(long, default_value_t = 200_000, value_parser = value_parser!(u64).range(1..=100_000_000))]
     pub operations: u64,
     /// Give the keyspace the policy that is picked
@@ -131,7 +131,7 @@ pub fn run(args: &AdviseArgs) -> Result<(), Failure> {
     out.finish()
 }
 
-/// Whether a file is a trace: an object of JSON starts it, and no store.
+/// Whether the path is a trace: a file that starts with a JSON object, as no store does.
 fn is_trace(place: &Path) -> Result<bool, Failure> {
     if !place.is_file() {
         return Ok(false);

@@ -7,7 +7,7 @@ use terrane_policy::PolicyOptions;
 use terrane_sim::advice::{Costs, Pick};
 use terrane_sim::{Config, Kind};
 
-/// A policy by its name and its size ratio.
+/// Returns the name of a policy, with its size ratio.
 fn named(policy: &PolicyOptions) -> String {
     match number(policy, SIZE_RATIO) {
         Some(ratio) => format!("{} with size ratio {ratio}", policy.name()),
@@ -15,23 +15,23 @@ fn named(policy: &PolicyOptions) -> String {
     }
 }
 
-/// The reasons for a pick, and against cheaper policies.
+/// Returns the reasons for a pick, and against cheaper policies.
 pub fn reasons(policies: &[Compared], pick: &Pick, space_max: f64) -> Vec<String> {
     let Some(picked) = policies.get(pick.picked) else { return Vec::new() };
     let Costs { write, read, space, compaction_micros, read_micros, .. } = picked.costs;
     let micros = picked.costs.device_micros();
     let name = named(&picked.policy);
     let mut reasons = vec![format!(
-        "{name}: an operation takes {micros:.1} µs of the device, {compaction_micros:.1} for compactions ({write:.1} \
-         bytes written for each) and {read_micros:.1} for reads ({read:.2} blocks each)"
+        "{name}: an operation takes {micros:.1} µs of the device, {compaction_micros:.1} for flushes and compactions \
+         ({write:.1} bytes written for each byte put) and {read_micros:.1} for reads ({read:.2} blocks for each)"
     )];
     match policies.iter().find(|one| one.present) {
         Some(present) if present.policy == picked.policy => {
             reasons.push("it is the present policy".to_owned());
         }
         Some(present) => reasons.push(format!(
-            "the present policy, {}, takes {:.1} µs: {:.1} bytes written for each, {:.2} blocks a read, and {:.2} \
-             times the space of the live data, against {space:.2}",
+            "the present policy, {}, takes {:.1} µs: {:.1} bytes written for each byte put, {:.2} blocks for each \
+             read, and {:.2} times the space of the live data, against {space:.2}",
             named(&present.policy),
             present.costs.device_micros(),
             present.costs.write,
@@ -42,7 +42,7 @@ pub fn reasons(policies: &[Compared], pick: &Pick, space_max: f64) -> Vec<String
     }
     if let Some(large) = pick.too_large.and_then(|at| policies.get(at)) {
         reasons.push(format!(
-            "{} would take {:.1} µs, and {:.2} times the space of the live data: more than --space {space_max}",
+            "{} would take {:.1} µs, but {:.2} times the space of the live data, more than --space {space_max}",
             named(&large.policy),
             large.costs.device_micros(),
             large.costs.space,
@@ -50,7 +50,7 @@ pub fn reasons(policies: &[Compared], pick: &Pick, space_max: f64) -> Vec<String
     }
     if let Some(slow) = pick.too_slow.and_then(|at| policies.get(at)) {
         reasons.push(format!(
-            "{} would take {:.1} µs, and its writes would wait for {:.0} % of the time",
+            "{} would take {:.1} µs, but its writes would wait for {:.0} % of the time",
             named(&slow.policy),
             slow.costs.device_micros(),
             slow.costs.waited * 100.0,
@@ -58,12 +58,14 @@ pub fn reasons(policies: &[Compared], pick: &Pick, space_max: f64) -> Vec<String
     }
     if picked.costs.waited > 0.01 {
         let waited = picked.costs.waited * 100.0;
-        reasons.push(format!("writes wait for {waited:.0} % of the time: no policy keeps up here"));
+        reasons.push(format!(
+            "its writes wait for {waited:.0} % of the time, the least: no policy within --space {space_max} keeps up"
+        ));
     }
     reasons
 }
 
-/// The advice as lines: policies on the front, and the present one.
+/// Returns the advice as lines, with the policies on the front, the present one and the pick.
 pub fn table(advice: &Advice) -> Vec<String> {
     let mut lines = recorded(&advice.recorded);
     lines.extend(advice.assumed.iter().map(|assumption| format!("assumed      {assumption}")));
@@ -102,7 +104,7 @@ pub fn table(advice: &Advice) -> Vec<String> {
     lines
 }
 
-/// The recorded store in two lines.
+/// Returns two lines on the recorded store.
 fn recorded(config: &Config) -> Vec<String> {
     let Config { key_bytes, value_bytes, buffer_bytes, workload, .. } = config;
     let (keys, buffer) = (HumanCount(workload.load), HumanBytes(*buffer_bytes));

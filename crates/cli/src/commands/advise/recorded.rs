@@ -2,8 +2,8 @@
 //!
 //! 1. The trace of a simulation has its configuration.
 //! 2. Of another trace the sizes are those of flushed tables and sealed memtables, the mix is the operations that
-//!    policies observed, the workers are the merges that ran at once, and the keys are the entries of the largest
-//!    run, which has each key once.
+//!    policies observed, the workers are the most merges that ran at once, and the keys are the entries of the
+//!    largest run, which has each key once.
 //! 3. A store has its tables and its policy. It does not record which operations they came from.
 
 use super::AdviseArgs;
@@ -24,10 +24,10 @@ pub struct Recorded {
     pub assumed: Vec<&'static str>,
 }
 
-const UNIFORM: &str = "keys are updated and read at random";
-const HALF: &str = "half of the operations are gets, half are updates: --mix says otherwise";
-const DEVICE: &str = "the device is the simulator's: --device says otherwise";
-const UNHURRIED: &str = "operations come as fast as they can: --rate says otherwise";
+const UNIFORM: &str = "all keys are updated and read alike, at random";
+const HALF: &str = "half of the operations are updates, half are gets; --mix names others";
+const DEVICE: &str = "the device is the default of `simulate`; --device names another";
+const UNHURRIED: &str = "operations run as fast as they can; --rate limits them";
 
 /// A line of a trace, as far as it counts here.
 #[derive(Deserialize)]
@@ -323,7 +323,7 @@ fn workload(keys: u64, mix: Mix, rate: f64) -> Workload {
 }
 
 impl Recorded {
-    /// Takes what the command line says in the place of what was recorded or assumed.
+    /// Replaces what was recorded or assumed by the options of the command line.
     pub fn with(mut self, args: &AdviseArgs) -> Recorded {
         let Recorded { config, assumed } = &mut self;
         let mut says = |assumption| assumed.retain(|one| *one != assumption);
