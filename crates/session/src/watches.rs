@@ -177,7 +177,7 @@ impl Watches {
 
     /// Notes the changes of a batch, once it is committed under a sequence number: a client that reads before would not
     /// see it.
-    pub(crate) fn wrote(&self, written: Written, sequence: Seq) {
+    pub(crate) fn wrote(&self, mut written: Written, sequence: Seq) {
         let mut table = self.table();
         if !written.is_by(&table.segments) {
             return change_all(table, sequence);
@@ -191,9 +191,10 @@ impl Watches {
                 watch.change(sequence, &mut waiting);
             }
         }
-        for (keyspace, from, to) in &written.ranges {
-            let Some(segments) = segments.of(*keyspace) else { continue };
-            sum(watches, segments.touched(from, to.as_deref()), sequence, &mut waiting);
+        // They are not queued: a watch has none of their keys.
+        for (keyspace, from, to) in std::mem::take(&mut written.ranges) {
+            let Some(segments) = segments.of(keyspace) else { continue };
+            sum(watches, segments.touched(&from, to.as_deref()), sequence, &mut waiting);
         }
         let bytes = written.bytes();
         if bytes > 0 {
