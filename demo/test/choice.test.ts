@@ -94,3 +94,19 @@ test("a choice names its reasons, and those against cheaper policies", () => {
   expect(said).toContain("large would take 4.0 µs, and 3.00 times the space.");
   expect(said).toContain("slow would take 2.0 µs, and its writes wait 50 % of the time.");
 });
+
+test("a pick whose writes wait is not called the least within the limits", () => {
+  const all = [
+    { name: "waits", costs: costs(4, 2, 1.2, 0.2) },
+    { name: "waits longer", costs: costs(3, 1, 1.2, 0.5) },
+  ];
+  const [said] = reasonsText(
+    all,
+    pick(
+      all.map(({ costs }) => costs),
+      2,
+    ),
+  );
+  expect(said).toContain("writes wait 20 % of the time");
+  expect(said).not.toContain("within these limits");
+});

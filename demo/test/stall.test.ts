@@ -154,6 +154,10 @@ test("a limit is named by what is busy", () => {
   expect(limitAt(busy, second + 2, 4, undefined).by).toBe("nothing");
   const waiting = happened([flushed(1, 1), begun(2, 1, 1, 1), stalled(second)]);
   expect(limitAt(waiting, second, 4, undefined).by).toBe("one-merge");
+  for (const reason of ["memtables", "memory", "wal"]) {
+    const full = happened([flushed(1, 1), { ...stalled(second), reason }]);
+    expect(limitAt(full, second, 4, undefined).by).toBe("flush");
+  }
   const idle = happened([flushed(1, 1), flushed(second, 2)]);
   const slow = { read: 1, write: 1 };
   expect(limitAt(idle, second, 4, slow)).toMatchObject({ by: "device", merged: 0 });

@@ -1,6 +1,6 @@
 /** The choice of a policy in words. */
 
-import { type Costs, deviceMicros, type pick } from "./models/choice.ts";
+import { type Costs, deviceMicros, keepsUp, type pick } from "./models/choice.ts";
 
 /** A policy and its costs. */
 interface Measured {
@@ -26,8 +26,12 @@ export function reasonsText(all: readonly Measured[], choice: ReturnType<typeof 
   const reads = costs.readMicros > costs.compactionMicros;
   const compactions = `${costs.compactionMicros.toFixed(1)} for flushes and compactions`;
   const parts = `${compactions}, ${costs.readMicros.toFixed(1)} for reads`;
+  const waited = Math.round(costs.waited * 100);
+  const limits = keepsUp(costs)
+    ? "the least within these limits"
+    : `and writes wait ${waited} % of the time, the least within the space, where no policy keeps up`;
   const reasons = [
-    `An operation takes ${micros(costs)} of the device under it, the least within these limits: ${parts}.`,
+    `An operation takes ${micros(costs)} of the device under it, ${limits}: ${parts}.`,
     `It ${costsText(costs)}.`,
   ];
   const least = all.toSorted((a, b) =>

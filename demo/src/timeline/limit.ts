@@ -1,6 +1,7 @@
 /** Limit of a store at a moment: what keeps it from taking more writes. */
 
 import { backgroundAt, movedBytes, WINDOW } from "./background.ts";
+import { endsByFlush } from "./stall.ts";
 import type { Timeline } from "./timeline.ts";
 
 /** Share of the time from which on something counts as busy. */
@@ -38,8 +39,8 @@ export function limitAt(
   if (device !== undefined && device >= BUSY) return { by: "device", ...limit };
   if (shares.length > 0 && merged >= BUSY) return { by: "workers", ...limit };
   if (stall === null) return { by: "nothing", ...limit };
-  const isFlush = stall.reason === "memtables" || stall.reason === "memory";
-  if (isFlush && running < Math.max(shares.length, 1)) return { by: "flush", ...limit };
+  if (endsByFlush(stall.reason) && running < Math.max(shares.length, 1))
+    return { by: "flush", ...limit };
   if (running === 1 && shares.length > 1) return { by: "one-merge", ...limit };
   return { by: running >= shares.length ? "workers" : "nothing", ...limit };
 }

@@ -7,6 +7,7 @@
  *    until another merge had ended.
  */
 
+import type { StallReason } from "terrane";
 import type { Wait } from "./history.ts";
 import { tablesOf } from "./state.ts";
 import type { Timeline } from "./timeline.ts";
@@ -45,14 +46,18 @@ export interface Cause {
   heldUp: LateStart | undefined;
 }
 
+/** Whether a wait for this reason ends with a flush, rather than with a merge. */
+export function endsByFlush(reason: StallReason): boolean {
+  return reason === "memtables" || reason === "memory" || reason === "wal";
+}
+
 /** Returns the cause of a wait, in a store with `workers` workers; 0 if their number is not known. */
 export function causeOf(timeline: Timeline, wait: Wait, workers: number): Cause {
   const { from, reason } = wait;
   const to = wait.to ?? timeline.duration;
   const before = timeline.at(from);
-  const isFlush = reason === "memtables" || reason === "memory" || reason === "wal";
-  const ender =
-    wait.to === undefined ? undefined : isFlush ? flushOf(timeline, wait) : mergeOf(timeline, wait);
+  const enderOf = endsByFlush(reason) ? flushOf : mergeOf;
+  const ender = wait.to === undefined ? undefined : enderOf(timeline, wait);
   return {
     wait,
     to,

@@ -72,6 +72,11 @@ export function deviceMicros({ compactionMicros, readMicros }: Costs): number {
   return compactionMicros + readMicros;
 }
 
+/** Whether writes wait for no more than a policy's may that keeps up. */
+export function keepsUp({ waited }: Costs): boolean {
+  return waited <= WAITED_MAX;
+}
+
 /** Returns for each policy whether it is on the front. */
 export function front(all: readonly Costs[]): boolean[] {
   const rounded = all.map(({ write, read, space }) =>
@@ -89,7 +94,6 @@ export function pick(
 ): { picked: number | undefined; tooLarge: number | undefined; tooSlow: number | undefined } {
   const order = [...all.entries()].sort(([, a], [, b]) => deviceMicros(a) - deviceMicros(b));
   const fits = ({ space }: Costs) => space <= spaceMax;
-  const keepsUp = ({ waited }: Costs) => waited <= WAITED_MAX;
   const fitting = order.filter(([, costs]) => fits(costs));
   // Where none keeps up, the one that comes closest.
   const [closest] = fitting.toSorted(([, a], [, b]) => a.waited - b.waited);
