@@ -407,3 +407,19 @@ test("a page lets another lead if its worker agrees", async () => {
   leader.end();
   assert.equal(document.visibilityState, "visible");
 });
+
+test("a dead leader of an older store of the name is not the first", async () => {
+  const older = new Leader("replaced", emptyStore, 1, 2);
+  die(older.id);
+  const { started, worker } = workers(emptyStore);
+  // It has been heard once its lock is looked for.
+  locks.query = async () => {
+    locks.query = undefined;
+    older.end();
+    return { held: [] };
+  };
+  const db = await open("replaced", { worker });
+  assert.equal(started.length, 1);
+  assert.equal(db.role, "leader");
+  await db.close();
+});

@@ -256,9 +256,9 @@ export class Connection {
     }
   }
 
-  /** Fails unless this is the store that was opened at first. */
+  /** Fails unless this is the store that was opened at first. Until then a dead leader may have named another. */
   #identify(store: number): void {
-    this.#store ??= store;
+    if (!this.#wasOpen) this.#store = store;
     if (this.#store === store) return;
     throw new NotFoundError(`store "${this.name}" was removed, and another one has its name`);
   }
