@@ -85,8 +85,8 @@ pub async fn restore(
     write(&place, &found, dir, &Gate::default(), &mut None).await
 }
 
-/// Restores a moment of a damaged backup, as far as its objects are there. Uses the directories `DIR.salvage` and
-/// `DIR.repaired` beside `dir`, and removes them.
+/// Restores a moment of a damaged backup, as far as its objects are there. Creates up to two directories of new names
+/// beside `dir`, and removes them.
 ///
 /// # Errors
 /// As for [`restore`], but missing and damaged objects are no errors, unless no base is sound.
@@ -103,13 +103,19 @@ pub async fn salvage(
     // A path such as `.` has no name of its own.
     let found_dir = fs::canonicalize(dir);
     let dir = &found_dir.map_err(|e| Error::file(format!("read {}", dir.display()), &e))?;
-    let part = Scratch::beside(dir, "salvage", &gate);
-    let whole = Scratch::beside(dir, "repaired", &gate);
+    let part = Scratch::beside(dir, "salvage", &gate)?;
     let mut damage = Some(Vec::new());
-    let restored = write(&place, &found, &part.dir, &gate, &mut damage).await?;
+    let restored = write(&place, &found, part.path(), &gate, &mut damage).await?;
     let damage = damage.unwrap_or_default();
-    let repaired = if damage.is_empty() { None } else { Some(repair(&part, &whole, &gate).await?) };
-    target.take(if repaired.is_some() { &whole.dir } else { &part.dir })?;
+    let repaired = if damage.is_empty() {
+        target.take(part.path())?;
+        None
+    } else {
+        let whole = Scratch::beside(dir, "repaired", &gate)?;
+        let repaired = repair(part.path(), whole.path(), &gate).await?;
+        target.take(whole.path())?;
+        Some(repaired)
+    };
     target.keep()?;
     let doubtful_rows = repaired.as_ref().map_or(0, |repaired| {
         // Without the batches up to the base, tables have later versions of some rows than of others.
@@ -123,8 +129,8 @@ pub async fn salvage(
 }
 
 /// Repairs the store in `from` into a new one in `to`.
-async fn repair(from: &Scratch, to: &Scratch, gate: &Gate) -> Result<Salvaged> {
-    let (from, to) = (from.dir.clone(), to.dir.clone());
+async fn repair(from: &Path, to: &Path, gate: &Gate) -> Result<Salvaged> {
+    let (from, to) = (from.to_owned(), to.to_owned());
     let repaired = gate.pass(move || {
         let remains = terrane::storage::salvage::directory(&NativeVfs::read_only(&from)?)?;
         let db = terrane::Db::open(to, terrane::Options::default())?;

@@ -2,7 +2,8 @@
 //!
 //! 1. A file `RESTORING` is created before any other file, and is removed once the store is complete. Meanwhile the
 //!    directory cannot be opened. Another restore may use it.
-//! 2. Whatever ends a restore early, an error, a panic or a future that is dropped, its files are removed. Calls that
+//! 2. Whether the directory may be used is decided under its lock.
+//! 3. Whatever ends a restore early, an error, a panic or a future that is dropped, its files are removed. Calls that
 //!    write on other threads are waited for, and no further one starts.
 
 use crate::base::blocking;
@@ -11,6 +12,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
+use tempfile::TempDir;
 use terrane::storage::Directory;
 use terrane::storage::vfs::{LOCK, NativeVfs, StoreLock, Vfs};
 
@@ -52,26 +54,17 @@ pub(crate) struct Target {
 impl Target {
     /// Takes a directory that is empty, does not exist, or holds an unfinished restore.
     pub fn claim(dir: &Path, gate: &Gate) -> Result<Self> {
-        let failed = |e| Error::file(format!("read {}", dir.display()), &e);
-        let is_new = match fs::read_dir(dir) {
-            Ok(entries) => {
-                // A restore that was killed early leaves its lock.
-                let is_empty = entries.flatten().all(|entry| entry.file_name() == LOCK);
-                if !is_empty && !Directory::is_unfinished(&NativeVfs::read_only(dir)?)? {
-                    let expected = "an empty directory, or one that does not exist";
-                    let found = format!("{} with files in it", dir.display());
-                    return Err(Error::invalid("place of a restore", expected, found));
-                }
-                false
-            }
-            Err(e) if e.kind() == ErrorKind::NotFound => {
-                fs::create_dir_all(dir).map_err(failed)?;
-                true
-            }
-            Err(e) => return Err(failed(e)),
-        };
+        let failed = |e| Error::file(format!("create {}", dir.display()), &e);
+        let is_new = !dir.try_exists().map_err(failed)?;
+        if is_new {
+            fs::create_dir_all(dir).map_err(failed)?;
+        }
+        // A directory in use stays untouched, without even a lock file.
+        refuse_in_use(dir)?;
         let vfs = NativeVfs::open(dir, true)?;
         let lock = vfs.lock("terrane restore")?;
+        // The restore that held the lock may have finished its store meanwhile.
+        refuse_in_use(dir)?;
         let target =
             Target { dir: dir.to_owned(), gate: gate.clone(), is_new, is_kept: false, _lock: lock };
         vfs.create(Directory::RESTORING)?;
@@ -89,7 +82,8 @@ impl Target {
     /// Moves the files of a closed store into the directory.
     pub fn take(&self, from: &Path) -> Result<()> {
         let moved = || {
-            for entry in fs::read_dir(from)?.flatten() {
+            for entry in fs::read_dir(from)? {
+                let entry = entry?;
                 let name = entry.file_name();
                 if name != LOCK {
                     move_file(&entry.path(), &self.dir.join(name))?;
@@ -109,6 +103,19 @@ impl Target {
         self.is_kept = true;
         Ok(())
     }
+}
+
+/// Refuses a directory with files, unless they are of an unfinished restore.
+fn refuse_in_use(dir: &Path) -> Result<()> {
+    let vfs = NativeVfs::read_only(dir)?;
+    // A restore that was killed early leaves its lock.
+    let is_empty = vfs.list()?.iter().all(|name| name == LOCK);
+    if is_empty || Directory::is_unfinished(&vfs)? {
+        return Ok(());
+    }
+    let expected = "an empty directory, or one that does not exist";
+    let found = format!("{} with files in it", dir.display());
+    Err(Error::invalid("place of a restore", expected, found))
 }
 
 /// Whether a file keeps others out of the directory.
@@ -135,13 +142,12 @@ impl Drop for Target {
         }
         self.gate.close();
         // If this fails, an unfinished restore is left, which the next one accepts.
-        let names = |dir: &Path| -> Vec<_> {
-            fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
-        };
-        let is_last = |path: &PathBuf| path.file_name().is_some_and(|n| n == Directory::RESTORING);
-        let (last, first): (Vec<_>, Vec<_>) = names(&self.dir).into_iter().partition(is_last);
-        for path in first.into_iter().chain(last) {
-            let _ = fs::remove_file(path);
+        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let own = names.filter(|name| Directory::is_name(name));
+        let (last, first): (Vec<_>, Vec<_>) = own.partition(|name| name == Directory::RESTORING);
+        for name in first.into_iter().chain(last) {
+            let _ = fs::remove_file(self.dir.join(name));
         }
         if self.is_new {
             let _ = fs::remove_dir(&self.dir);
@@ -149,24 +155,31 @@ impl Drop for Target {
     }
 }
 
-/// A directory beside that of a restore, which is removed in any case.
+/// A new directory beside that of a restore, which is removed in any case.
 pub(crate) struct Scratch {
-    pub dir: PathBuf,
+    dir: TempDir,
     gate: Gate,
 }
 
 impl Scratch {
-    /// Names the directory `dir.EXTENSION`.
-    pub fn beside(dir: &Path, extension: &str, gate: &Gate) -> Self {
-        let mut name = dir.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{extension}"));
-        Scratch { dir: dir.with_file_name(name), gate: gate.clone() }
+    /// Creates a directory under a free name, `dir.PURPOSE-` with random letters after it.
+    pub fn beside(dir: &Path, purpose: &str, gate: &Gate) -> Result<Self> {
+        let mut prefix = dir.file_name().unwrap_or_default().to_owned();
+        prefix.push(format!(".{purpose}-"));
+        let created =
+            tempfile::Builder::new().prefix(&prefix).tempdir_in(dir.parent().unwrap_or(dir));
+        let failed = |e| Error::file(format!("create a directory beside {}", dir.display()), &e);
+        Ok(Scratch { dir: created.map_err(failed)?, gate: gate.clone() })
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
+        // The directory is removed after the calls that write into it.
         self.gate.close();
-        let _ = fs::remove_dir_all(&self.dir);
     }
 }

@@ -33,7 +33,7 @@ pub struct RestoreArgs {
     /// as where several lineages have the number; the newest moment otherwise
     #[arg(long, value_name = "TIME|SEQUENCE|CURSOR", value_parser = at)]
     at: Option<At>,
-    /// Restore what is there of a damaged backup; DIR.salvage and DIR.repaired are used meanwhile, and removed
+    /// Restore what is there of a damaged backup
     #[arg(long)]
     salvage: bool,
 }
