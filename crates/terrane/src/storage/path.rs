@@ -27,9 +27,11 @@ pub(crate) fn hold(path: &Path, options: &Options) -> Result<(Directory, StoreLo
         .allow_mmap_reads(options.allow_mmap_reads);
     let refuse = |why: String| Error::no_store(path.display().to_string(), why);
     Directory::refuse_foreign(&vfs)?;
-    if vfs.list()?.iter().any(|name| name == Directory::RESTORING) {
-        return Err(refuse(UNFINISHED_RESTORE.to_owned()));
-    }
+    let refuse_restore = || {
+        let is_there = vfs.list()?.iter().any(|name| name == Directory::RESTORING);
+        if is_there { Err(refuse(UNFINISHED_RESTORE.to_owned())) } else { Ok(()) }
+    };
+    refuse_restore()?;
     if !create && Directory::is_unfinished(&vfs)? {
         return Err(refuse(UNFINISHED.to_owned()));
     }
@@ -42,6 +44,8 @@ pub(crate) fn hold(path: &Path, options: &Options) -> Result<(Directory, StoreLo
         }
     }
     let lock = vfs.lock(&program())?;
+    // A restore that held the lock may have been killed meanwhile.
+    refuse_restore()?;
     let open = if read_only { Directory::read_only } else { Directory::open };
     Ok((open(Arc::new(vfs))?, lock))
 }
