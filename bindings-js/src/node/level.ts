@@ -22,7 +22,7 @@ import {
 import { Encoder } from "../codec/encoder.ts";
 import { encodeRange } from "../codec/span.ts";
 import type { AddonStore } from "./addon.ts";
-import { checkNotOpen, openHere } from "../shared/open-here.ts";
+import { checkNotOpen, OpenHere } from "../shared/open-here.ts";
 import { destroyFiles } from "./copies.ts";
 import { Gets, UNREAD } from "./gets.ts";
 import {
@@ -99,14 +99,13 @@ export class LevelStore {
   #hasWritten = false;
   /** The encoder of such a write, for the next. */
   #spare: Encoder | undefined;
-  readonly #here: { readonly name: string };
+  readonly #here: OpenHere;
 
   private constructor(module: Module, store: Store, name: string) {
     this.module = module;
     this.#store = store as AddonStore & Store;
     this.#gets = new Gets(this);
-    this.#here = { name };
-    openHere.add(this.#here);
+    this.#here = new OpenHere(name);
   }
 
   /** Opens the store at a path, which this process shares. */
@@ -234,7 +233,7 @@ export class LevelStore {
 
   /** Closes this opening after the writes that were added; the last one of a store closes it. */
   async close(): Promise<void> {
-    openHere.delete(this.#here);
+    this.#here.end();
     await this.#writing;
     const closing = this.later((store) => store.close_apart());
     this.#failure ??= new ClosedError("the store is closed");

@@ -1,13 +1,32 @@
 /** The stores on files that are open in this thread. */
 
 import { BusyError } from "../api/errors.ts";
+import { notForgotten, onForgotten } from "./finalization.ts";
 
-/** An entry for each opening. */
-export const openHere: Set<{ readonly name: string }> = new Set();
+/** The stores' names, for each opening. */
+const names: Set<{ readonly name: string }> = new Set();
+
+/** A store that is open here, until it is closed or nobody has it any more. */
+export class OpenHere {
+  readonly #name: { readonly name: string };
+
+  constructor(name: string) {
+    const entry = { name };
+    this.#name = entry;
+    names.add(entry);
+    onForgotten(this, () => names.delete(entry));
+  }
+
+  /** The store is closed. */
+  end(): void {
+    names.delete(this.#name);
+    notForgotten(this);
+  }
+}
 
 /** Throws if this thread has the store open: waiting for itself would end with the timeout. */
 export function checkNotOpen(name: string): void {
-  for (const open of openHere) {
+  for (const open of names) {
     if (open.name === name) throw new BusyError(`store "${name}" is open here; close it first`);
   }
 }

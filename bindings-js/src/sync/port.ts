@@ -28,7 +28,7 @@ import { invoke, isSteps } from "../engine/methods.ts";
 import { runToEnd } from "../engine/tasks.ts";
 import { ignoreResult } from "../shared/abort.ts";
 import { type Listener, Listeners } from "../shared/events.ts";
-import { openHere } from "../shared/open-here.ts";
+import { OpenHere } from "../shared/open-here.ts";
 import { started } from "../shared/finalization.ts";
 import * as later from "../store/later.ts";
 import type {
@@ -69,13 +69,13 @@ export class EnginePort implements Port<"sync"> {
   #nextWatch = 1;
   readonly #watches: Watches;
   #spare: Encoder | undefined = new Encoder();
-  readonly #here: { readonly name: string };
+  /** Undefined for a store in memory. */
+  readonly #here: OpenHere | undefined;
 
   constructor(name: string, engine: Engine) {
     this.#name = name;
     this.#engine = engine;
-    this.#here = { name };
-    if (engine.files !== undefined) openHere.add(this.#here);
+    if (engine.files !== undefined) this.#here = new OpenHere(name);
     this.#gets = new Gets(engine);
     this.#listeners = new Listeners((on) => {
       const emit = (json: string) => this.#listeners.dispatch([json]);
@@ -297,7 +297,7 @@ export class EnginePort implements Port<"sync"> {
   }
 
   #end(reason: TerraneError): void {
-    openHere.delete(this.#here);
+    this.#here?.end();
     this.#listeners.end(reason);
     this.#watches.endAll(reason);
   }
