@@ -43,16 +43,30 @@ pub(crate) async fn take(place: &Place, db: &Db, take_over: bool) -> Result<(Cla
     let newest = place.newest_claim().await?;
     // The record that follows is no batch of the backup.
     let last = db.latest_sequence();
-    let permitted = match permit(newest.as_ref(), marks) {
+    let permitted = match permit(newest.as_ref(), &marks) {
         Ok(()) => refuse_older(place, db.feed_cursor().lineage.0, last).await,
         refused => refused,
     };
-    match permitted {
-        Err(Error::NotOwner { .. }) if !Rule::OwnClaim.holds() => {}
-        Err(Error::NotOwner { .. }) if take_over => leave_lineage(place, db).await?,
-        permitted => permitted?,
+    let is_asked = match permitted {
+        Err(Error::NotOwner { .. }) if take_over || !Rule::OwnClaim.holds() => true,
+        permitted => permitted.map(|()| false)?,
+    };
+    let mark = terrane::storage::StoreId::random()?.salt().max(1);
+    let former = newest.as_ref().and_then(|newest| newest.1).map_or(0, |claim| claim.mark);
+    let mut tried = match is_asked {
+        // If this fails, an operator must ask again.
+        true if marks.contain(former) => Marks::of(mark),
+        false if marks.known != former => Marks::of(former),
+        _ => marks,
+    };
+    tried.attempt(mark);
+    let own = record.clone();
+    blocking(move || own.put(&tried)).await?;
+    if is_asked && Rule::OwnClaim.holds() {
+        leave_lineage(place, db).await?;
     }
-    let claim = create_claim(place, db, record, newest).await?;
+    let claim = create_claim(place, db, newest.map_or(0, |newest| newest.0), mark).await?;
+    blocking(move || record.put(&Marks::of(mark))).await?;
     loop {
         let lineage = db.feed_cursor().lineage.0;
         if let Some(manifest) = continue_lineage(place, lineage, claim.number, last).await? {
@@ -74,33 +88,27 @@ async fn leave_lineage(place: &Place, db: &Db) -> Result<()> {
     Ok(())
 }
 
-/// Creates the claim after the newest one.
-async fn create_claim(
-    place: &Place,
-    db: &Db,
-    record: Record,
-    newest: Option<(u64, Option<Claim>)>,
-) -> Result<Claim> {
-    let known = newest.as_ref().and_then(|newest| newest.1).map_or(0, |former| former.mark);
-    let number = newest.map_or(0, |newest| newest.0) + 1;
-    let next = terrane::storage::StoreId::random()?.salt().max(1);
-    let lineage = db.feed_cursor().lineage.0;
-    let claim = Claim { number, lineage, mark: next, time: now_after(0) };
-    let own = record.clone();
-    blocking(move || own.put(Marks { known, next })).await?;
-    if !place.create_claim(&claim).await? {
+/// Creates the claim after the newest one, with a mark that was drawn for it.
+async fn create_claim(place: &Place, db: &Db, newest: u64, mark: u64) -> Result<Claim> {
+    let number = newest.checked_add(1).ok_or_else(|| {
+        Error::invalid(Place::claim_name(newest), "a claim with a number after it", "the last one")
+    })?;
+    let claim = Claim { number, lineage: db.feed_cursor().lineage.0, mark, time: now_after(0) };
+    // The client may have sent the request twice, since the reply to the first was lost.
+    let is_own =
+        async || Ok::<_, Error>(place.claim(number).await?.is_some_and(|it| it.mark == mark));
+    if !place.create_claim(&claim).await? && !is_own().await? {
         return Err(fenced(Place::claim_name(number)));
     }
     if place.create_claim(&claim).await? {
         let expected = "one that refuses to create an object twice";
         return Err(Error::invalid("object store", expected, "one that replaces it"));
     }
-    blocking(move || record.put(Marks { known: next, next: 0 })).await?;
     Ok(claim)
 }
 
 /// Refuses a place that another writer has claimed last, or one without the claims that the store has made.
-fn permit(newest: Option<&(u64, Option<Claim>)>, marks: Marks) -> Result<()> {
+fn permit(newest: Option<&(u64, Option<Claim>)>, marks: &Marks) -> Result<()> {
     let found = match newest {
         None if marks.known == 0 => return Ok(()),
         None => {

@@ -148,7 +148,8 @@ impl Place {
     pub async fn claims(&self) -> Result<Vec<(u64, i64)>> {
         let claim = |meta: ObjectMeta| {
             let number = meta.location.filename()?.parse().ok()?;
-            Some((number, meta.last_modified.timestamp_millis()))
+            let is_claim = meta.location == self.path(Place::claim_name(number));
+            is_claim.then(|| (number, meta.last_modified.timestamp_millis()))
         };
         let all = self.objects.list(Some(&self.path(names::CLAIM))).map_ok(claim);
         let all: Result<Vec<_>, _> =
@@ -161,10 +162,8 @@ impl Place {
     /// Returns the number of the newest claim, if there is one, and the claim unless it is damaged.
     pub async fn newest_claim(&self) -> Result<Option<(u64, Option<Claim>)>> {
         let Some(&(number, _)) = self.claims().await?.last() else { return Ok(None) };
-        let name = Place::claim_name(number);
-        let bytes = self.get(&name).await?.unwrap_or_default();
-        match Claim::decode(&bytes, &name, number) {
-            Ok(claim) => Ok(Some((number, Some(claim)))),
+        match self.claim(number).await {
+            Ok(claim) => Ok(Some((number, claim))),
             Err(Error::Damaged { .. }) => Ok(Some((number, None))),
             Err(e) => Err(e),
         }
@@ -175,14 +174,11 @@ impl Place {
         self.create(Place::claim_name(claim.number), claim.encode().into()).await
     }
 
-    /// Whether a claim is there.
-    pub async fn has_claim(&self, number: u64) -> Result<bool> {
+    /// Returns a claim, or `None` if there is none of that number.
+    pub async fn claim(&self, number: u64) -> Result<Option<Claim>> {
         let name = Place::claim_name(number);
-        match self.objects.head(&self.path(&name)).await {
-            Ok(_) => Ok(true),
-            Err(object_store::Error::NotFound { .. }) => Ok(false),
-            Err(e) => Err(Error::objects("find", name, &e)),
-        }
+        let bytes = self.get(&name).await?;
+        bytes.map(|bytes| Claim::decode(&bytes, &name, number)).transpose()
     }
 
     /// Returns the lineages.

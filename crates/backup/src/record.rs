@@ -3,10 +3,15 @@
 //!
 //! 1. Before a store creates a claim, its record of the place gets the claim's mark, durably, beside that of the claim
 //!    before. So the record is right if the process dies before or after the claim is created. Then it has the new mark
-//!    alone.
+//!    alone. Until then it keeps the marks of earlier tries as well, since the request of one may arrive late.
 //! 2. The record is in every backup of the store: a restored store has the mark of the claim under which the restored
 //!    moment was written, and may continue the backup as long as that claim is the newest one. So may a copy of the
-//!    store. The first of them to start creates the next claim, and the others no longer have the newest mark.
+//!    store. The first of them to start creates the next claim, and the others no longer have the newest mark. So each
+//!    try draws a mark of its own: copies that used one mark again would take each other's claim for theirs.
+//! 3. A store that takes over keeps the marks that it has, and none of the claim that it replaces. If it fails before
+//!    its own claim is there, an operator must ask again.
+//! 4. The record is that of a place by its text, the object store and the folder. A store has none of a place that has
+//!    moved: another store's claims are there, and an operator must ask for it.
 
 use terrane::{Db, Durability, Keyspace, Result};
 
@@ -14,19 +19,33 @@ use terrane::{Db, Durability, Keyspace, Result};
 const NAME: &str = "backup";
 /// Bytes of a mark.
 const MARK_BYTES: usize = 8;
+/// The most tries of which a record keeps the marks.
+const TRIES_MAX: usize = 16;
 
 /// The marks of the claims that a store may follow.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
-    /// The mark of the last claim that was there; 0 if there was none.
+    /// The mark of the last claim that the store has made or follows; 0 if there was none.
     pub known: u64,
-    /// The mark of a claim that was about to be created; 0 if it was.
-    pub next: u64,
+    /// The marks of claims that were about to be created since, the latest last.
+    pub tries: Vec<u64>,
 }
 
 impl Marks {
-    pub fn contain(self, mark: u64) -> bool {
-        mark != 0 && (mark == self.known || mark == self.next)
+    /// Returns the marks of a store that follows one claim alone.
+    pub fn of(known: u64) -> Self {
+        Marks { known, tries: Vec::new() }
+    }
+
+    pub fn contain(&self, mark: u64) -> bool {
+        mark != 0 && (mark == self.known || self.tries.contains(&mark))
+    }
+
+    /// Adds the mark of a claim that is about to be created.
+    pub fn attempt(&mut self, mark: u64) {
+        let forgotten = (self.tries.len() + 1).saturating_sub(TRIES_MAX);
+        self.tries.drain(..forgotten);
+        self.tries.push(mark);
     }
 }
 
@@ -49,13 +68,13 @@ impl Record {
         let found = self.keyspace.get(&self.place)?.unwrap_or_default();
         let mut marks =
             found.as_chunks::<MARK_BYTES>().0.iter().map(|mark| u64::from_le_bytes(*mark));
-        let mut mark = || marks.next().unwrap_or_default();
-        Ok(Marks { known: mark(), next: mark() })
+        Ok(Marks { known: marks.next().unwrap_or_default(), tries: marks.collect() })
     }
 
     /// Replaces the marks, durably.
-    pub fn put(&self, marks: Marks) -> Result<()> {
-        let bytes = [marks.known, marks.next].map(u64::to_le_bytes).concat();
+    pub fn put(&self, marks: &Marks) -> Result<()> {
+        let marks = [marks.known].into_iter().chain(marks.tries.iter().copied());
+        let bytes: Vec<_> = marks.flat_map(u64::to_le_bytes).collect();
         self.keyspace.put(&self.place, bytes, Durability::Sync).map(drop)
     }
 }

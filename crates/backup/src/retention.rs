@@ -2,9 +2,10 @@
 //!
 //! 1. Among the manifests with one base, the last names all that the others name. It is kept until it is older than the
 //!    retention; the others are not kept. The newest manifest of the lineage that continues is always kept.
-//! 2. Manifests that are not kept are removed once they are older than an hour, and then objects of that age that no
-//!    kept manifest names. Younger objects may belong to a base that is not named yet.
-//!    Claims of that age are removed but for the newest one.
+//! 2. Claims older than an hour are removed but for the newest one. Then manifests of that age that are not kept are
+//!    removed, and then objects of that age that no kept manifest names. Younger objects may belong to a base that is
+//!    not named yet. A former writer that was suspended may create a manifest where one was removed: it has no claim by
+//!    then, and is fenced.
 //! 3. Ages are differences of times of the object store's own clock, since the newest manifest, which was created just
 //!    now. Local clocks may jump.
 //! 4. This runs right after the writer has created a manifest. Whoever takes over later finds all that the newest
@@ -28,9 +29,15 @@ pub(crate) async fn collect(place: &Place, options: &Options) -> Result<()> {
     }
     let now = listed.iter().flat_map(|(_, manifests)| manifests).map(|manifest| manifest.modified);
     let Some(now) = now.max() else { return Ok(()) };
+    collect_claims(place, options, now).await?;
     for (lineage, manifests) in listed {
         collect_lineage(place, options, lineage, &manifests, now).await?;
     }
+    Ok(())
+}
+
+/// Removes the claims of former writers.
+async fn collect_claims(place: &Place, options: &Options, now: i64) -> Result<()> {
     let mut claims = place.claims().await?;
     claims.pop();
     claims.retain(|(_, modified)| is_older(*modified, now, options.removal_age));

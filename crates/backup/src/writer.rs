@@ -10,7 +10,8 @@
 //!    and a fresh one is made. If the store starts a lineage, the writer claims it, and makes a base there.
 //! 6. A log or a manifest that could not be uploaded is uploaded again as it was, until that succeeds or another writer
 //!    has taken over. A manifest whose request failed may exist: it counts as created if the object has its bytes.
-//! 7. After a manifest was created, and before a fresh base is made, the writer's claim must still be there. Otherwise
+//! 7. After a manifest was created, and before a fresh base is made, the writer's claim must still be there. A claim of
+//!    its number with another mark is that of another writer, as where another disk is mounted. Without any claim
 //!    the place was emptied, or its disk is no longer mounted and the uploads are somewhere else: nothing counts as
 //!    uploaded until the claim is back, and then a fresh base is made.
 
@@ -50,6 +51,8 @@ pub(crate) struct Writer {
     pub options: Options,
     pub progress: Arc<Progress>,
     pub epoch: u64,
+    /// The mark of this writer's claim.
+    mark: u64,
     /// The newest manifest, which is this writer's.
     newest: Manifest,
     /// The manifest that is being created.
@@ -107,6 +110,7 @@ impl Writer {
             options,
             progress,
             epoch: claim.number,
+            mark: claim.mark,
             newest,
             pending: None,
             published: Instant::now(),
@@ -326,13 +330,15 @@ impl Writer {
 
     /// Verifies that this writer's claim is there. If it is not, the uploads may be elsewhere, and count no more.
     async fn check_place(&mut self) -> Result<()> {
-        if self.place.has_claim(self.epoch).await? {
+        let found = self.place.claim(self.epoch).await?.map(|claim| claim.mark);
+        if found == Some(self.mark) {
             return Ok(());
         }
         let newest = self.place.newest_claim().await?.map_or(0, |(number, _)| number);
-        if newest > self.epoch {
+        if found.is_some() || newest > self.epoch {
             let last = self.newest.content.as_ref().map_or(0, Content::through);
-            return Err(Error::Fenced { object: Place::claim_name(newest), last });
+            let object = Place::claim_name(newest.max(self.epoch));
+            return Err(Error::Fenced { object, last });
         }
         (self.pending, self.known) = (None, Known::default());
         self.restart();

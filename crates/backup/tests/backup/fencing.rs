@@ -1,6 +1,6 @@
 //! One writer continues a backup; all others end.
 
-use crate::faulty::Faulty;
+use crate::faulty::{Fault, Faulty};
 use crate::stores::{
     folder, often, prefix, restore, restored, rows, small, start, write, write_all,
 };
@@ -41,6 +41,25 @@ async fn objects_with(objects: &Faulty, text: &str) -> Vec<Path> {
     let mut paths: Vec<_> = paths.filter(|path| path.as_ref().contains(text)).collect();
     paths.sort();
     paths
+}
+
+/// Takes a place over with the requests cut off from each one on before the claim. Each time an operator must ask
+/// again.
+async fn cut_off(db: &Db, objects: &Faulty) {
+    let claims = objects_with(objects, "/claim/").await;
+    for from in 1.. {
+        let cut = objects.sound();
+        cut.plan.fail(from, u64::MAX, Fault::Refused);
+        let failed = take_over(db, &cut).await.err().unwrap();
+        if objects_with(objects, "/claim/").await != claims {
+            break;
+        }
+        assert!(matches!(failed, Error::Objects { .. }), "{failed}");
+        refused(db, objects).await;
+    }
+    // The claim is there.
+    start(db, objects).await.unwrap().stop().await;
+    assert_eq!(restored(objects, At::Newest).await.1, rows(db));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -212,7 +231,8 @@ async fn an_older_copy_of_the_store_continues_in_its_own_lineage() {
     for n in 1..20 {
         backup.wait(write(&db, n)).await.unwrap();
     }
-    // As a snapshot of the disk does.
+    // As a snapshot of the disk does, while nothing is removed.
+    db.wait_until_idle().unwrap();
     let old = dir.path().join("old");
     copy(&path, &old);
     let last = write(&db, 20);
@@ -267,4 +287,101 @@ async fn nothing_is_acknowledged_while_the_place_is_another() {
     state.wait_for(|state| *state == State::Uploading).await.unwrap();
     backup.stop().await;
     assert_eq!(restored(&objects, At::Newest).await.1, rows(&db));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_take_over_that_failed_must_be_asked_for_again() {
+    let ((dir, path), (_other_dir, other_path), objects) = (folder(), folder(), Faulty::new());
+    let (db, other) = (Db::open(&path, small()).unwrap(), Db::open(&other_path, small()).unwrap());
+    start(&db, &objects).await.unwrap().stop().await;
+    db.close().unwrap();
+    let old = dir.path().join("old");
+    copy(&path, &old);
+    let db = Db::open(&path, small()).unwrap();
+    let backup = start(&db, &objects).await.unwrap();
+    backup.wait(write(&db, 1)).await.unwrap();
+    backup.stop().await;
+    // Another store, a copy from before the newest claim, and a place that was emptied.
+    cut_off(&other, &objects).await;
+    cut_off(&Db::open(&old, small()).unwrap(), &objects).await;
+    cut_off(&db, &Faulty::new()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_older_copy_whose_take_over_failed_is_refused_again() {
+    let ((dir, path), objects) = (folder(), Faulty::new());
+    let db = Db::open(&path, small()).unwrap();
+    let backup = start(&db, &objects).await.unwrap();
+    backup.wait(write(&db, 1)).await.unwrap();
+    db.wait_until_idle().unwrap();
+    let old = dir.path().join("old");
+    copy(&path, &old);
+    backup.wait(write(&db, 2)).await.unwrap();
+    backup.stop().await;
+    cut_off(&Db::open(&old, small()).unwrap(), &objects).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_claim_of_its_own_does_not_refuse_a_store() {
+    let ((_dir, path), objects) = (folder(), Faulty::new());
+    let db = Db::open(&path, small()).unwrap();
+    start(&db, &objects).await.unwrap().stop().await;
+    let former = objects_with(&objects, "/claim/").await;
+    // Killed after it has sent its claim, which arrives after that of the next start was lost.
+    let cut = objects.sound();
+    let claim = cut_at_claim(&db, &cut, &former, Fault::Unanswered).await;
+    let bytes = objects.inner.get(&claim).await.unwrap().bytes().await.unwrap();
+    objects.inner.delete(&claim).await.unwrap();
+    let next = cut.plan.from.load(std::sync::atomic::Ordering::SeqCst);
+    cut.plan.requests.store(0, std::sync::atomic::Ordering::SeqCst);
+    cut.plan.fail(next, u64::MAX, Fault::Refused);
+    start(&db, &cut).await.err().unwrap();
+    objects.inner.put(&claim, bytes.into()).await.unwrap();
+    start(&db, &objects).await.unwrap().stop().await;
+}
+
+/// Starts with all replies lost from each request on until a claim is there; returns it.
+async fn cut_at_claim(db: &Db, cut: &Faulty, former: &[Path], fault: Fault) -> Path {
+    for from in 1.. {
+        cut.plan.requests.store(0, std::sync::atomic::Ordering::SeqCst);
+        cut.plan.fail(from, u64::MAX, fault);
+        start(db, cut).await.err().unwrap();
+        let claims = objects_with(cut, "/claim/").await;
+        if claims != former {
+            return claims.last().unwrap().clone();
+        }
+    }
+    unreachable!()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_writer_is_fenced_by_another_claim_of_its_number() {
+    let ((_dir, path), (_other_dir, other_path)) = (folder(), folder());
+    let (db, other) = (Db::open(&path, small()).unwrap(), Db::open(&other_path, small()).unwrap());
+    let (objects, another) = (Faulty::new(), Faulty::new());
+    let backup = start(&db, &objects).await.unwrap();
+    backup.wait(write(&db, 1)).await.unwrap();
+    start(&other, &another).await.unwrap().stop().await;
+    // As if another disk were mounted there.
+    let claim = objects_with(&objects, "/claim/").await.pop().unwrap();
+    let bytes = another.inner.get(&claim).await.unwrap().bytes().await.unwrap();
+    objects.inner.put(&claim, bytes.into()).await.unwrap();
+    let refused = backup.wait(write(&db, 2)).await.unwrap_err();
+    assert!(matches!(refused, Error::Fenced { .. }), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_that_no_writer_gives_are_no_claims() {
+    let ((_dir, path), objects) = (folder(), Faulty::new());
+    let db = Db::open(&path, small()).unwrap();
+    let other = "other/00000000000000000007";
+    for name in ["+5", "5", "+0000000000000000005", other] {
+        let path = Path::from(format!("{}/claim/{name}", prefix()));
+        objects.inner.put(&path, "".into()).await.unwrap();
+    }
+    start(&db, &objects).await.unwrap().stop().await;
+    let last = Path::from(format!("{}/claim/{}", prefix(), u64::MAX));
+    objects.inner.put(&last, "".into()).await.unwrap();
+    let refused = take_over(&db, &objects).await.err().unwrap();
+    assert!(matches!(refused, Error::Invalid { .. }), "{refused}");
 }
