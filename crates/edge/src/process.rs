@@ -47,6 +47,12 @@ async fn serve(db: terrane::Db, config: Config, note: &impl Fn(&str)) -> Result<
         note(&format!("serving {address}"));
     }
     let mut backup = server.backup_state();
+    if let Some(states) = &mut backup
+        && *states.borrow() != State::Uploading
+    {
+        // It was reached before anybody listened.
+        states.mark_changed();
+    }
     loop {
         let heard = tokio::select! {
             heard = signals.next() => heard,
