@@ -65,6 +65,12 @@ impl Costs {
         self.compaction_micros + self.read_micros
     }
 
+    /// Whether writes wait for at most 1 % of the time.
+    #[must_use]
+    pub fn keeps_up(&self) -> bool {
+        self.waited <= WAITED_MAX
+    }
+
     /// Whether it is as good at everything, and better at something.
     fn beats(&self, other: &Costs) -> bool {
         let (own, others) = (self.compared(), other.compared());
@@ -124,7 +130,7 @@ pub fn pick(all: &[Costs], space_max: f64) -> Option<Pick> {
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by(|a, b| costs(a).device_micros().total_cmp(&costs(b).device_micros()));
     let fits = |at: &usize| costs(at).space <= space_max;
-    let keeps_up = |at: &usize| costs(at).waited <= WAITED_MAX;
+    let keeps_up = |at: &usize| costs(at).keeps_up();
     let fitting = || order.iter().copied().filter(&fits);
     // Where none keeps up, the one that comes closest.
     let least_waiting = || fitting().min_by(|a, b| costs(a).waited.total_cmp(&costs(b).waited));

@@ -124,11 +124,17 @@ fn a_place_or_option_without_advice_is_refused() {
     let advise = |args: &[&str]| place.run(&[&["advise"], args].concat());
     advise(&["none"]).fails(4, &["no such directory or file"]);
     advise(&["t.jsonl", "--apply"]).fails(2, &["expected a store for --apply", "t.jsonl"]);
+    let keyspace = ["t.jsonl", "--keyspace", "users"];
+    advise(&keyspace).fails(2, &["expected a store for --keyspace", "t.jsonl"]);
     place.file("bad.jsonl", "{\"type\":\"header\",\"micros\":0}\n");
     advise(&["bad.jsonl"]).fails(3, &["bad.jsonl", "line 1", "policy"]);
     place.file("empty.jsonl", "{\"type\":\"later\",\"micros\":0}\n");
     advise(&["empty.jsonl"]).fails(3, &["expected a trace with a policy"]);
-    advise(&["db", "--space", "0.5", "--operations", "3000"]).fails(2, &["--space of at least"]);
+    let tight = |space: &str| advise(&["db", "--space", space, "--operations", "3000"]);
+    let refused = tight("0.5");
+    assert_eq!(refused.code, Some(2));
+    let (_, least) = refused.err.split_once("--space of at least ").unwrap();
+    tight(least.split(',').next().unwrap()).ok();
     let malformed = advise(&["db", "--mix", "half"]);
     assert_eq!(malformed.code, Some(2));
     assert!(malformed.err.contains("for example: {\"update\""), "{}", malformed.err);

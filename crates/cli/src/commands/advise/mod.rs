@@ -44,9 +44,9 @@ pub struct AdviseArgs {
     /// Advise on this store, or on the trace in this file
     #[arg(value_name = "DIR|TRACE")]
     pub place: PathBuf,
-    /// Use this keyspace of the store
-    #[arg(long, value_name = "NAME", default_value = DEFAULT_KEYSPACE)]
-    pub keyspace: String,
+    /// Use this keyspace of the store, rather than the default one
+    #[arg(long, value_name = "NAME")]
+    pub keyspace: Option<String>,
     /// Assume these shares of operations, as in a workload of `simulate`; of a store half updates, half gets otherwise
     #[arg(long, value_name = "JSON", value_parser = mix)]
     pub mix: Option<Mix>,
@@ -91,6 +91,8 @@ pub struct Advice {
     pub assumed: Vec<&'static str>,
     /// Policies in the order of their time of the device.
     pub policies: Vec<Compared>,
+    /// Policies under which writes would wait for ever.
+    pub stuck: Vec<PolicyOptions>,
     pub pick: PolicyOptions,
     pub reasons: Vec<String>,
     pub applied: bool,
@@ -100,11 +102,14 @@ pub struct Advice {
 pub fn run(args: &AdviseArgs) -> Result<(), Failure> {
     interrupt::listen()?;
     let place = &args.place;
-    let at = At { dir: place.clone(), keyspace: args.keyspace.clone() };
+    let keyspace = args.keyspace.clone().unwrap_or_else(|| DEFAULT_KEYSPACE.to_owned());
+    let at = At { dir: place.clone(), keyspace };
     store::present(place)?;
     let is_trace = is_trace(place)?;
-    if is_trace && args.apply {
-        let sentence = format!("expected a store for --apply, found the trace {}", place.display());
+    let of_stores = [("--apply", args.apply), ("--keyspace", args.keyspace.is_some())];
+    if let Some((option, _)) = of_stores.iter().find(|(_, given)| is_trace && *given) {
+        let sentence =
+            format!("expected a store for {option}, found the trace {}", place.display());
         return Err(Failure::new(Exit::Usage, sentence));
     }
     let mut recorded = None;
@@ -145,16 +150,25 @@ fn is_trace(place: &Path) -> Result<bool, Failure> {
 fn advise(Recorded { config, assumed }: Recorded, space_max: f64) -> Result<Advice, Failure> {
     let policies = candidates(&config.policy);
     let costs = simulate(&config, &policies)?;
-    let simulated: Vec<(PolicyOptions, Costs)> = policies
-        .into_iter()
-        .zip(costs)
-        .filter_map(|(policy, costs)| Some((policy, costs?)))
-        .collect();
+    let (mut simulated, mut stuck) = (Vec::new(), Vec::new());
+    for (policy, costs) in policies.into_iter().zip(costs) {
+        match costs {
+            Some(costs) => simulated.push((policy, costs)),
+            None => stuck.push(policy),
+        }
+    }
+    if simulated.is_empty() {
+        let sentence =
+            "expected operations that some policy can run: writes would wait for ever under each";
+        return Err(Failure::new(Exit::Input, sentence.to_owned()));
+    }
     let all: Vec<Costs> = simulated.iter().map(|(_, costs)| *costs).collect();
     let Some(pick) = advice::pick(&all, space_max) else {
         let least = all.iter().map(|costs| costs.space).fold(f64::INFINITY, f64::min);
+        // Rounded up, so that what is shown is accepted.
+        let shown = (least * 100.0).next_up().ceil() / 100.0;
         let sentence =
-            format!("expected --space of at least {least:.2}, which the most compact policy takes");
+            format!("expected --space of at least {shown:.2}, which the most compact policy takes");
         return Err(Failure::new(Exit::Usage, sentence));
     };
     let compared = |((policy, costs), on_front)| {
@@ -163,9 +177,9 @@ fn advise(Recorded { config, assumed }: Recorded, space_max: f64) -> Result<Advi
     };
     let mut policies: Vec<Compared> =
         simulated.into_iter().zip(advice::front(&all)).map(compared).collect();
-    let reasons = reasons::reasons(&policies, &pick, space_max);
+    let reasons = reasons::reasons(&config.policy, &policies, &pick, space_max);
     let picked =
         policies.get(pick.picked).map_or_else(|| config.policy.clone(), |p| p.policy.clone());
     policies.sort_by(|a, b| a.costs.device_micros().total_cmp(&b.costs.device_micros()));
-    Ok(Advice { recorded: config, assumed, policies, pick: picked, reasons, applied: false })
+    Ok(Advice { recorded: config, assumed, policies, stuck, pick: picked, reasons, applied: false })
 }

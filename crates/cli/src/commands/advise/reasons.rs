@@ -16,7 +16,12 @@ fn named(policy: &PolicyOptions) -> String {
 }
 
 /// Returns the reasons for a pick, and against cheaper policies.
-pub fn reasons(policies: &[Compared], pick: &Pick, space_max: f64) -> Vec<String> {
+pub fn reasons(
+    present: &PolicyOptions,
+    policies: &[Compared],
+    pick: &Pick,
+    space_max: f64,
+) -> Vec<String> {
     let Some(picked) = policies.get(pick.picked) else { return Vec::new() };
     let Costs { write, read, space, compaction_micros, read_micros, .. } = picked.costs;
     let micros = picked.costs.device_micros();
@@ -38,7 +43,10 @@ pub fn reasons(policies: &[Compared], pick: &Pick, space_max: f64) -> Vec<String
             present.costs.read,
             present.costs.space,
         )),
-        None => {}
+        None => reasons.push(format!(
+            "the present policy, {}, cannot run these operations: writes would wait for ever",
+            named(present),
+        )),
     }
     if let Some(large) = pick.too_large.and_then(|at| policies.get(at)) {
         reasons.push(format!(
@@ -56,13 +64,18 @@ pub fn reasons(policies: &[Compared], pick: &Pick, space_max: f64) -> Vec<String
             slow.costs.waited * 100.0,
         ));
     }
-    if picked.costs.waited > 0.01 {
+    if !picked.costs.keeps_up() {
         let waited = picked.costs.waited * 100.0;
         reasons.push(format!(
             "its writes wait for {waited:.0} % of the time, the least: no policy within --space {space_max} keeps up"
         ));
     }
     reasons
+}
+
+/// Returns policies by their names.
+fn list(policies: &[PolicyOptions]) -> String {
+    policies.iter().map(named).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the advice as lines, with the policies on the front, the present one and the pick.
@@ -92,6 +105,10 @@ pub fn table(advice: &Advice) -> Vec<String> {
     }
     let beaten = advice.policies.iter().filter(|one| !shown(one)).count();
     lines.push(format!("  {beaten} more are beaten by one of these at writes, reads and space"));
+    if !advice.stuck.is_empty() {
+        let stuck = list(&advice.stuck);
+        lines.push(format!("  left out, since their writes would wait for ever: {stuck}"));
+    }
     lines.push(String::new());
     let mut head = "advice  ";
     for reason in &advice.reasons {
