@@ -27,9 +27,9 @@ Examples:
   terrane serve db --http 0.0.0.0:4540 --resp off --tokens tokens
   terrane serve db --backup s3://bucket/db
 
-The store is created if it does not exist. The addresses are printed once both are open; other machines
-reach them only with tokens. A line of their file is: name, SHA-256 of the token, read or write or admin,
-keyspace (`*` at its end is any rest), and optionally the start of the keys, percent-encoded.
+The store is created if it does not exist. The addresses are printed once both are open; other
+machines reach them only with tokens. A line of their file is: name, SHA-256 of the token, `read`,
+`write` or `admin`, keyspace (`*` ends one with any rest), and the start of keys, percent-encoded.
 
 SIGTERM or Ctrl-C answers what was read, syncs and ends; a second one ends at once. SIGHUP reads the
 tokens and the certificate again.";
@@ -105,8 +105,8 @@ pub struct ServeArgs {
     #[arg(long, value_name = "DURATION", default_value = "7d", requires = "backup",
           value_parser = humantime::parse_duration)]
     backup_retention: Duration,
-    /// For one start, continue the backup that another store wrote last, whose server then refuses writes, or start
-    /// anew where the store's own backups are gone
+    /// For one start, continue the backup of another store, which then refuses writes, or start anew where the store's
+    /// own backups are gone
     #[arg(long, requires = "backup")]
     backup_take_over: bool,
     /// Let clients write checkpoints into this directory

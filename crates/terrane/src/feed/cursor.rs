@@ -94,6 +94,7 @@ mod tests {
     #[test]
     fn the_error_of_a_long_text_shows_its_start() {
         let refused = "é".repeat(60_000).parse::<FeedCursor>().unwrap_err().to_string();
-        assert!(refused.len() < 300 && refused.contains("é\" and 119920 bytes more"), "{refused}");
+        let end = "\\u{e9}\" and 119920 bytes more";
+        assert!(refused.len() < 400 && refused.ends_with(end), "{refused}");
     }
 }
