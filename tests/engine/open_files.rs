@@ -13,8 +13,8 @@ fn open_in(dir: &Path) -> usize {
     links.filter(|path| path.starts_with(dir)).count()
 }
 
-/// Waits until at most `most` files are open in `dir`. Files are closed once no thread is left that was pinned when they
-/// were replaced: threads of other tests count, and somebody has to read or replace something to find that out.
+/// Waits until at most `most` files are open in `dir`. Files are closed once no thread is left that was pinned when
+/// they were replaced: threads of other tests count, and somebody has to read or replace something to find that out.
 fn wait_for_at_most(most: usize, dir: &Path) {
     while open_in(dir) > most {
         let place = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ import { notForgotten, onForgotten } from "./finalization.ts";
 /** The stores' names, for each opening. */
 const names: Set<{ readonly name: string }> = new Set();
 
-/** A store that is open here, until it is closed or nobody has it any more. */
+/** A store that is open here, until it is closed or collected. */
 export class OpenHere {
   readonly #name: { readonly name: string };
 
