@@ -96,7 +96,11 @@ for (const [code, fault] of FAULTS) {
 test.describe(() => {
   test.describe.configure({ retries: CLEARING_RETRIES });
 
-  test("cleared storage fails calls in every tab; a new store works", async ({ storePage }) => {
+  test("cleared storage fails calls in every tab; a new store works", async ({
+    browserName,
+    storePage,
+  }) => {
+    test.skip(browserName === "chromium", "it may create no file on such an origin for minutes");
     const tabs = [await storePage(), await storePage(), await storePage(), await storePage()];
     for (const [at, tab] of tabs.entries()) {
       await opened(tab, "cleared");
