@@ -96,11 +96,7 @@ for (const [code, fault] of FAULTS) {
 test.describe(() => {
   test.describe.configure({ retries: CLEARING_RETRIES });
 
-  test("cleared storage fails calls in every tab; a new store works", async ({
-    browserName,
-    storePage,
-  }) => {
-    test.skip(browserName === "chromium", "it may create no file on such an origin for minutes");
+  test("cleared storage fails calls in every tab; a new store works", async ({ storePage }) => {
     const tabs = [await storePage(), await storePage(), await storePage(), await storePage()];
     for (const [at, tab] of tabs.entries()) {
       await opened(tab, "cleared");
@@ -142,12 +138,15 @@ test.describe(() => {
     );
     expect(reopened).toContain(undefined);
     expect(reopened.filter((code) => code !== undefined && code !== "unavailable")).toEqual([]);
-    for (const [at, tab] of tabs.entries()) {
-      if (reopened[at] !== undefined) {
-        await tab.reload();
+    if (reopened.some((code) => code !== undefined)) {
+      // Nor have they locks in common with later pages: one that stayed would keep those from the store.
+      for (const tab of tabs) await tab.reload();
+      for (const tab of tabs) {
         await tab.waitForFunction(() => "terrane" in window);
         await opened(tab, "cleared");
       }
+    }
+    for (const [at, tab] of tabs.entries()) {
       await tab.evaluate((at) => window.db.put(`${at}`, "new", { durability: "sync" }), at);
     }
     const values = await tabs[0]!.evaluate(() => window.db.getMany(["0", "1", "2", "3", "k"]));
