@@ -6,6 +6,9 @@
  */
 
 import { Buffer } from "node:buffer";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { installPrivateFiles } from "./private-files.js";
 
 /** Memory that each store may use for its cache and for its memtables, in bytes. */
 const CACHE_BYTES = 64 << 20;
@@ -74,7 +77,19 @@ async function terrane(path) {
 
 async function terraneSync(path) {
   const { open } = await import("terrane-node/sync");
-  const db = await open(path, OPTIONS);
+  return synchronous(await open(path, OPTIONS));
+}
+
+/** The module of WebAssembly on `node:fs`. */
+async function terraneModule(path) {
+  installPrivateFiles(path);
+  const { open } = await import("terrane/worker");
+  const wasm = readFileSync(fileURLToPath(import.meta.resolve("terrane/terrane_bg.wasm")));
+  return synchronous(await open("store", { ...OPTIONS, wasm: await WebAssembly.compile(wasm) }));
+}
+
+/** A store of Terrane that is called in its own thread. */
+function synchronous(db) {
   return {
     batch: (rows) => db.batch(rows.map(([key, value]) => ({ type: "put", key, value }))),
     put: (key, value) => db.put(key, value),
@@ -170,6 +185,7 @@ export const STORES = {
   },
   "terrane-node": terrane,
   "terrane-node/sync": terraneSync,
+  "terrane/worker": terraneModule,
   lmdb,
   "better-sqlite3": sqlite,
 };

@@ -16,7 +16,7 @@ pub enum Subject {
     Native,
     /// The engine beside IndexedDB, libraries on it, and stores on OPFS, in Chromium or Firefox
     Browser,
-    /// The packages for Node beside classic-level, lmdb and better-sqlite3
+    /// The packages for Node and the browser's module beside classic-level, lmdb and better-sqlite3
     Node,
     /// The engine's hot paths, and what callers do (criterion)
     Micro,
@@ -118,6 +118,9 @@ fn browser(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 /// A missing tool, a step of the build that failed, or a store that returned what was not written.
 fn beside_node(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     addon::build(workspace)?;
+    if value_of(arguments, "--stores").is_none_or(|stores| stores.contains("terrane/worker")) {
+        wasm::build(workspace, wasm::Profile::Release)?;
+    }
     setup::ensure(workspace, &[&NODE_COMPARISON])?;
     let mut node = workspace.command("node");
     node.arg(workspace.path(NODE_COMPARISON.folder).join("run.js")).args(arguments);
