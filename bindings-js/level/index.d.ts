@@ -9,7 +9,7 @@ import {
   type AbstractPutOptions,
 } from "abstract-level";
 
-/** Options of a database; what is not Level's is passed to the store. */
+/** Options of a database: those of Level, and those of the store that are listed here. */
 export interface TerraneLevelOptions<K, V> extends AbstractDatabaseOptions<K, V> {
   /** Whether the database is in memory, for tests; it keeps its entries while the object lives. False by default. */
   memory?: boolean | undefined;
@@ -17,12 +17,20 @@ export interface TerraneLevelOptions<K, V> extends AbstractDatabaseOptions<K, V>
   layout?: "directory" | "file" | undefined;
   /** Whether the store is only read. Not in a browser. */
   readOnly?: boolean | undefined;
+  /** Whether writes without `sync` are durable when their promise resolves; `"buffered"` by default. */
+  durability?: "buffered" | "sync" | undefined;
   /** The compaction policy of a new store: a name, or an object with parameters. */
   policy?: string | { policy: string } | undefined;
   /** The size of a memtable in bytes. */
   memtableBytes?: number | undefined;
+  /** The same, by classic-level's name. */
+  writeBufferSize?: number | undefined;
   /** The size of the block cache in bytes. */
   cacheBytes?: number | undefined;
+  /** The same, by classic-level's name. */
+  cacheSize?: number | undefined;
+  /** Bytes of logs that are kept for the change feed. */
+  feedBytes?: number | undefined;
   /** Bits per key of filters. */
   filterBits?: number | undefined;
   /** Longest time before a buffered write is durable, in milliseconds. */
@@ -33,7 +41,7 @@ export interface TerraneLevelOptions<K, V> extends AbstractDatabaseOptions<K, V>
 
 /** Options of a write. */
 export interface WriteOptions {
-  /** Whether the write is durable when its promise resolves. False by default. */
+  /** Whether the write is durable when its promise resolves. By default as `durability` says. */
   sync?: boolean | undefined;
 }
 

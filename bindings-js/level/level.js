@@ -3,9 +3,11 @@
 import { AbstractIterator, AbstractLevel, AbstractSnapshot } from "abstract-level";
 import { Pages } from "./pages.js";
 
-/** The options that are passed to the store; users may give others, for hooks of theirs. */
+/** Options passed to the store. Others are for hooks, which get all of them. */
 const OF_STORE = [
   "cacheBytes",
+  "durability",
+  "feedBytes",
   "filterBits",
   "layout",
   "memtableBytes",
@@ -18,6 +20,9 @@ const OF_STORE = [
   "wasm",
   "worker",
 ];
+
+/** Options of the store by the names that classic-level has for them. */
+const AS_IN_CLASSIC_LEVEL = { cacheBytes: "cacheSize", memtableBytes: "writeBufferSize" };
 
 /** Keys that are deleted together. */
 const CLEARED_ROWS = 1000;
@@ -59,6 +64,16 @@ function contains(range, key) {
 
 /** The encoding of a store for one of the formats of Level. */
 const encodingOf = (format) => (format === "utf8" ? "utf8" : "binary");
+
+/** Returns the options of a store among those of a database. */
+function storeOptions(given) {
+  const options = {};
+  for (const name of OF_STORE) {
+    const value = given[name] ?? given[AS_IN_CLASSIC_LEVEL[name]];
+    if (value !== undefined) options[name] = value;
+  }
+  return options;
+}
 
 const encoder = new TextEncoder();
 const toBytes = (key) => (typeof key === "string" ? encoder.encode(key) : key);
@@ -170,6 +185,8 @@ export function levelOf({ destroy, formats, getSync, open }) {
     #location;
     #memory;
     #store;
+    /** Whether writes that do not say so are durable. */
+    #sync = false;
 
     constructor(location, options = {}) {
       if (typeof location !== "string" || location === "") {
@@ -207,8 +224,8 @@ export function levelOf({ destroy, formats, getSync, open }) {
     }
 
     async _open({ createIfMissing = true, errorIfExists = false, ...given }) {
-      const names = OF_STORE.filter((name) => given[name] !== undefined);
-      const options = Object.fromEntries(names.map((name) => [name, given[name]]));
+      const options = storeOptions(given);
+      this.#sync = options.durability === "sync";
       if (this.#memory) {
         // Once: it keeps its entries when the database is closed and opened again.
         this.#store ??= await open(this.#location, { ...options, storage: "memory" });
@@ -218,7 +235,7 @@ export function levelOf({ destroy, formats, getSync, open }) {
       try {
         this.#store = await open(this.#location, options);
       } catch (error) {
-        throw described(error, this.#location);
+        throw described(error, this.#location, createIfMissing);
       }
     }
 
@@ -253,15 +270,15 @@ export function levelOf({ destroy, formats, getSync, open }) {
       return this.#store.hasMany(keys, numberOf(snapshot));
     }
 
-    _put(key, value, { sync }) {
+    _put(key, value, { sync = this.#sync }) {
       return this.#store.write([{ type: "put", key, value }], sync === true);
     }
 
-    _del(key, { sync }) {
+    _del(key, { sync = this.#sync }) {
       return this.#store.write([{ type: "del", key }], sync === true);
     }
 
-    _batch(operations, { sync }) {
+    _batch(operations, { sync = this.#sync }) {
       return this.#store.write(operations, sync === true);
     }
 
@@ -311,6 +328,8 @@ export function levelOf({ destroy, formats, getSync, open }) {
 
     /** Returns the range from one key up to another, once the database is open. */
     async #between(start, end, { keyEncoding }) {
+      // Undefined would be encoded as text.
+      if (start == null || end == null) throw new TypeError("expected a start and an end");
       if (this.status === "opening") await this.open({ passive: true });
       if (this.status !== "open") throw notOpen();
       const encoding = this.keyEncoding(keyEncoding);
@@ -323,12 +342,13 @@ function notOpen() {
   return Object.assign(new Error("Database is not open"), { code: "LEVEL_DATABASE_NOT_OPEN" });
 }
 
-/** An error of an opening, in the words by which users of Level know it. */
-function described(error, location) {
+/** Returns the error of an opening with Level's wording and code. */
+function described(error, location, createIfMissing) {
   const { message } = error;
   let { code } = error;
   let why;
-  if (code === "not-found") why = `${location} does not exist, and createIfMissing is false`;
+  if (code === "not-found" && !createIfMissing)
+    why = `${location} does not exist, and createIfMissing is false`;
   else if (/expected no store/.test(message)) why = `${location} exists, and errorIfExists is true`;
   else if (code === "busy") [why, code] = [`${location} is locked`, "LEVEL_LOCKED"];
   else return error;

@@ -237,7 +237,7 @@ for (const [name, { destroy, importStore, open }] of Object.entries({
     }
     await assert.rejects(open(`${at}/text/store`), {
       code: "io",
-      message: /could not look at .*ENOTDIR/,
+      message: /could not stat .*ENOTDIR/,
     });
     for (const path of ["", "a\0b", 7, new URL("https://example.com/a")]) {
       await assert.rejects(open(path), {

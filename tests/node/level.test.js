@@ -1,10 +1,12 @@
-/** The suite that abstract-level publishes, over `terrane-level`: nothing of it is changed or left out. */
+/** The suite that abstract-level publishes, over `terrane-level`, unchanged and whole; and tests of its own. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { levelOf } from "../../bindings-js/level/level.js";
 import { TerraneLevel } from "../../bindings-js/level/node.js";
 import { bundle, folder, start } from "./folder.js";
 
@@ -211,4 +213,58 @@ test("sizes and compactions wait for the opening", async () => {
       code: "LEVEL_DATABASE_NOT_OPEN",
     });
   }
+});
+
+test("sizes and compactions need both bounds", async () => {
+  const db = new TerraneLevel(`${folder()}/store`);
+  for (const call of ["approximateSize", "compactRange"]) {
+    for (const bounds of [[], ["a"], [undefined, "z"], ["a", null]]) {
+      await assert.rejects(db[call](...bounds), TypeError);
+    }
+  }
+  await db.close();
+});
+
+/** A Level database that notes the options of its store, and whether each write was to be durable. */
+function noted() {
+  const seen = { options: undefined, writes: [] };
+  const open = async (_path, options) => {
+    seen.options = options;
+    return { write: async (_operations, sync) => seen.writes.push(sync), close: async () => {} };
+  };
+  return { Noted: levelOf({ formats: { view: true }, getSync: false, open }), seen };
+}
+
+test("writes are durable as the database or the call says", async () => {
+  for (const [durability, byDefault] of Object.entries({ buffered: false, sync: true })) {
+    const { Noted, seen } = noted();
+    const db = new Noted("store", { durability });
+    await db.put("a", "1");
+    await db.del("a");
+    await db.batch([{ type: "put", key: "a", value: "1" }]);
+    await db.put("a", "1", { sync: !byDefault });
+    assert.deepEqual(seen.writes, [byDefault, byDefault, byDefault, !byDefault]);
+    await db.close();
+  }
+});
+
+test("classic-level's sizes are those of the store", async () => {
+  const { Noted, seen } = noted();
+  const db = new Noted("store", { cacheSize: 1, writeBufferSize: 2, compression: false });
+  await db.open();
+  const options = { cacheBytes: 1, memtableBytes: 2, create: true, errorIfExists: false };
+  assert.deepEqual(seen.options, options);
+  await db.close();
+});
+
+test("only a missing database lacks createIfMissing", async () => {
+  const path = folder();
+  writeFileSync(`${path}/CURRENT`, "MANIFEST-000001\n");
+  const refused = (options) =>
+    new TerraneLevel(path, options).open().then(
+      () => assert.fail("it opened"),
+      ({ cause }) => cause.message,
+    );
+  assert.doesNotMatch(await refused({}), /createIfMissing/);
+  assert.match(await refused({ createIfMissing: false }), /createIfMissing is false/);
 });

@@ -1,5 +1,6 @@
-/** Both stores on files: what the package for browsers is tested by in memory. */
+/** Both stores on files, by the checks that the package for browsers passes in memory. */
 
+import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as feed from "../../bindings-js/test/changes.js";
 import { checkConditions } from "../../bindings-js/test/conditions.js";
@@ -57,3 +58,12 @@ for (const [entry, file] of Object.entries(ENTRIES)) {
     });
   }
 }
+
+test("the entries share their classes of errors", async () => {
+  const [asynchronous, synchronous] = await Promise.all(
+    Object.values(ENTRIES).map((file) => import(bundle(file))),
+  );
+  const classes = Object.keys(asynchronous).filter((name) => name.endsWith("Error"));
+  assert.ok(classes.includes("ConflictError"));
+  for (const name of classes) assert.equal(asynchronous[name], synchronous[name], name);
+});

@@ -87,12 +87,12 @@ export function loadAddon(): Addon {
   try {
     addon = require(findAddon(platform)) as Addon;
   } catch (cause) {
-    const message = `${NAME} has no addon for ${platform}: expected the package ${NAME}-${platform}: ${cause}`;
+    const message = `${NAME} found no addon for ${platform}: install the package ${NAME}-${platform}, or run cargo xtask node in a clone: ${cause}`;
     throw new UnavailableError(message, { cause });
   }
   const found = addon.version();
   if (found === RELEASE) return addon;
-  const message = `${NAME} ${RELEASE} needs its own addon, found that of ${found}`;
+  const message = `${NAME} ${RELEASE}: expected the addon of ${RELEASE}, found that of ${found}`;
   throw new UnavailableError(message);
 }
 

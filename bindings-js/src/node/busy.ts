@@ -6,7 +6,7 @@ import { BusyError } from "../api/errors.ts";
 const FIRST_DELAY = 10;
 const MAX_DELAY = 250;
 
-/** Tries until it works, or fails with another error than that another process has the store, or time is up. */
+/** Repeats `body` until it works, fails with another error than a `BusyError`, or `timeout` has passed. */
 export async function whileBusy<T>(body: () => Promise<T>, timeout: number): Promise<T> {
   const end = performance.now() + timeout;
   for (let delay = FIRST_DELAY; ; delay = Math.min(2 * delay, MAX_DELAY)) {

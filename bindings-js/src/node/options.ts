@@ -24,7 +24,7 @@ export interface NodeOptions<K extends Encoding = "utf8", V extends Encoding = "
    * `importStore` reads it.
    */
   layout?: Layout | undefined;
-  /** Whether the store is only read, together with other processes that only read it. False by default. */
+  /** Whether the store is opened for reading; other read-only processes can open it, too. False by default. */
   readOnly?: boolean | undefined;
 }
 
@@ -78,7 +78,7 @@ export function checkLayout(path: string, layout: Layout): void {
   const other: Layout = found.isDirectory() ? "directory" : "file";
   if (layout === other) return;
   throw new InvalidArgumentError(
-    `layout: expected "${other}", as which ${path} exists, found "${layout}"`,
+    `layout: expected "${other}", since ${path} is a ${other}, found "${layout}"`,
   );
 }
 
@@ -87,6 +87,6 @@ function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
   } catch (cause) {
-    throw new IoError(`could not look at ${path}: ${(cause as Error).message}`, { cause });
+    throw new IoError(`could not stat ${path}: ${(cause as Error).message}`, { cause });
   }
 }

@@ -11,6 +11,7 @@ use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 use object::{Object, ObjectSection};
 use std::fs;
+use std::path::PathBuf;
 
 /// The latest release of glibc 2 that an addon may need: that of Debian 10 and RHEL 8.
 const GLIBC_MAX: u32 = 28;
@@ -36,6 +37,10 @@ pub enum Platform {
     LinuxX64,
     /// Linux with musl, Intel and AMD
     LinuxX64Musl,
+    /// Windows, ARM
+    Win32Arm64,
+    /// Windows, Intel and AMD
+    Win32X64,
 }
 
 impl Platform {
@@ -53,7 +58,13 @@ impl Platform {
             Platform::LinuxArm64Musl => "aarch64-unknown-linux-musl",
             Platform::LinuxX64 => "x86_64-unknown-linux-gnu",
             Platform::LinuxX64Musl => "x86_64-unknown-linux-musl",
+            Platform::Win32Arm64 => "aarch64-pc-windows-gnullvm",
+            Platform::Win32X64 => "x86_64-pc-windows-gnu",
         }
+    }
+
+    fn is_windows(self) -> bool {
+        matches!(self, Platform::Win32Arm64 | Platform::Win32X64)
     }
 
     fn has_glibc(self) -> bool {
@@ -64,6 +75,7 @@ impl Platform {
     fn file(self) -> &'static str {
         match self {
             Platform::DarwinArm64 | Platform::DarwinX64 => "libterrane_node.dylib",
+            _ if self.is_windows() => "terrane_node.dll",
             _ => "libterrane_node.so",
         }
     }
@@ -108,6 +120,9 @@ pub fn build(workspace: &Workspace, platform: Platform) -> Result<()> {
         // A library that is loaded must not bring a C library of its own.
         cargo.env("RUSTFLAGS", "-C target-feature=-crt-static");
     }
+    if platform.is_windows() {
+        cargo.env("LIBNODE_PATH", empty_library_of_node(workspace)?);
+    }
     progress::run(&format!("cargo zigbuild of the addon for {name}"), cargo).context(
         "it needs cargo-zigbuild with zig (pip install cargo-zigbuild ziglang), and rustup target add",
     )?;
@@ -125,6 +140,16 @@ pub fn build(workspace: &Workspace, platform: Platform) -> Result<()> {
         fs::copy(workspace.path(license), folder.join(license))?;
     }
     Ok(())
+}
+
+/// Writes a library without functions where napi-build wants that of Node to link with, and returns its folder.
+fn empty_library_of_node(workspace: &Workspace) -> Result<PathBuf> {
+    let folder = workspace.path("target/node/libnode");
+    fs::create_dir_all(&folder)?;
+    // napi-build looks for the first, the linker takes the second: an archive of no files.
+    fs::write(folder.join("libnode.dll"), "")?;
+    fs::write(folder.join("libnode.a"), "!<arch>\n")?;
+    Ok(folder)
 }
 
 /// Fails if Node could not load an addon, or only with a later glibc.
