@@ -89,12 +89,21 @@ class Snapshot extends AbstractSnapshot {
     this.number = store.snapshot();
   }
 
+  isOf(store) {
+    return this.#store === store;
+  }
+
   async _close() {
     this.#store.release(this.number);
   }
 }
 
-const numberOf = (snapshot) => snapshot?.number ?? 0;
+/** Returns the store's number of a snapshot; 0 for none. */
+function numberOf(snapshot, store) {
+  if (snapshot === undefined) return 0;
+  if (!snapshot.isOf(store)) throw new TypeError("the snapshot is of another database");
+  return snapshot.number;
+}
 
 class Iterator extends AbstractIterator {
   #pages;
@@ -115,7 +124,7 @@ class Iterator extends AbstractIterator {
         reverse,
         keys: keys === false ? undefined : encodingOf(keyEncoding),
         values: values === false ? undefined : encodingOf(valueEncoding),
-        snapshot: numberOf(snapshot),
+        snapshot: numberOf(snapshot, store),
       });
       this.#pages = new Pages(scan);
     } catch (error) {
@@ -247,27 +256,28 @@ export function levelOf({ destroy, formats, getSync, open }) {
     }
 
     _get(key, { valueEncoding, snapshot }) {
-      return this.#store.get(key, encodingOf(valueEncoding), numberOf(snapshot));
+      return this.#store.get(key, encodingOf(valueEncoding), numberOf(snapshot, this.#store));
     }
 
     _getSync(key, options) {
       // It says that this is not supported.
       if (!getSync) return super._getSync(key, options);
       const { valueEncoding, snapshot } = options;
-      return this.#store.getSync(key, encodingOf(valueEncoding), numberOf(snapshot));
+      return this.#store.getSync(key, encodingOf(valueEncoding), numberOf(snapshot, this.#store));
     }
 
     _getMany(keys, { valueEncoding, snapshot }) {
-      return this.#store.getMany(keys, encodingOf(valueEncoding), numberOf(snapshot));
+      return this.#store.getMany(keys, encodingOf(valueEncoding), numberOf(snapshot, this.#store));
     }
 
     async _has(key, { snapshot }) {
-      const [has] = await this.#store.hasMany([key], numberOf(snapshot));
+      const number = numberOf(snapshot, this.#store);
+      const [has] = await this.#store.hasMany([key], number);
       return has;
     }
 
     _hasMany(keys, { snapshot }) {
-      return this.#store.hasMany(keys, numberOf(snapshot));
+      return this.#store.hasMany(keys, numberOf(snapshot, this.#store));
     }
 
     _put(key, value, { sync = this.#sync }) {
@@ -289,7 +299,7 @@ export function levelOf({ destroy, formats, getSync, open }) {
       if (snapshot === undefined) return this.#store.clear(range, reverse, most);
       // The keys are those of the snapshot.
       const keys = encodingOf(options.keyEncoding);
-      const number = numberOf(snapshot);
+      const number = numberOf(snapshot, this.#store);
       const pages = new Pages(this.#store.scan({ range, reverse, keys, snapshot: number }));
       try {
         for (let left = most; left > 0;) {

@@ -12,6 +12,8 @@ const ROWS_MAX = 1024;
 const GROWTH = 8;
 /** The rows that are read at once if no more are wanted. */
 const FEW_ROWS = 256;
+/** The most rows that a store accepts to be asked for, which it counts in 32 bits. */
+const COUNT_MAX = 2 ** 32 - 1;
 /** The bytes at which a page ends. */
 const PAGE_BYTES = 256 << 10;
 const MANY_BYTES = 4 << 20;
@@ -41,7 +43,7 @@ export class Pages {
   /** Returns the next rows, at most `count` of them; none at the end. */
   async nextMany(count) {
     if (this.#taken === this.#page.rows.length && !this.#page.isLast) {
-      await this.#turn(this.#next ?? this.#scan.read(count, MANY_BYTES));
+      await this.#turn(this.#next ?? this.#scan.read(Math.min(count, COUNT_MAX), MANY_BYTES));
     }
     const { rows } = this.#page;
     const start = this.#taken;

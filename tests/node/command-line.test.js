@@ -8,8 +8,7 @@ import { bundle, folder } from "./folder.js";
 
 const { open } = await import(bundle("sync.js"));
 const PROGRAM =
-  process.env.TERRANE ??
-  fileURLToPath(new URL("../../target/debug/terrane", import.meta.url));
+  process.env.TERRANE ?? fileURLToPath(new URL("../../target/debug/terrane", import.meta.url));
 
 /** The file of a store has no place for the name of its holder; Linux knows its process. */
 const HELD = {

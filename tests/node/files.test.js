@@ -40,12 +40,9 @@ test("openings of one path in a process share the store", async (context) => {
     code: "invalid-argument",
     message: /layout: expected "directory".*found "file"/,
   });
-  await assert.rejects(
-    synchronous.open(`${at}/store`, { errorIfExists: true }),
-    {
-      code: "invalid-argument",
-    },
-  );
+  await assert.rejects(synchronous.open(`${at}/store`, { errorIfExists: true }), {
+    code: "invalid-argument",
+  });
   await assert.rejects(synchronous.open(`${at}/store`, { readOnly: true }), {
     code: "invalid-argument",
     message: /readOnly: expected false, as which the store is open, found true/,
@@ -158,6 +155,31 @@ for (const [name, { destroy, importStore, open }] of Object.entries({
     await assert.rejects(open(path, { create: false }), { code: "not-found" });
   });
 
+  test(`of copies to one path one is there, ${name}`, async () => {
+    const at = folder();
+    const db = await open(`${at}/store`);
+    await db.put("a", "1");
+    const exported = await bytesOf(await db.export());
+    const copies = [
+      () => db.checkpoint(`${at}/copy`),
+      () => db.checkpoint(`${at}/copy`),
+      () => importStore(`${at}/copy`, exported),
+      () => importStore(`${at}/copy`, exported),
+    ];
+    const ends = await Promise.allSettled(copies.map((copy) => copy()));
+    const failed = ends.filter(({ status }) => status === "rejected").map(({ reason }) => reason);
+    assert.deepEqual(
+      failed.map(({ code }) => code),
+      Array(3).fill("invalid-argument"),
+    );
+    await db.close();
+    const copy = await open(`${at}/copy`, { create: false });
+    assert.equal(await copy.get("a"), "1");
+    assert.equal((await copy.check()).damage.length, 0);
+    await copy.close();
+    assert.deepEqual((await readdir(at)).sort(), ["copy", "store"]);
+  });
+
   test(`copies and exports are stores, ${name}`, async (context) => {
     const at = folder();
     const db = await open(`${at}/store`);
@@ -180,12 +202,7 @@ for (const [name, { destroy, importStore, open }] of Object.entries({
       assert.equal((await opened.check()).damage.length, 0);
       await opened.close();
     }
-    assert.deepEqual((await readdir(at)).sort(), [
-      "copy",
-      "directory",
-      "file",
-      "store",
-    ]);
+    assert.deepEqual((await readdir(at)).sort(), ["copy", "directory", "file", "store"]);
     for (const path of await readdir(at)) await destroy(`${at}/${path}`);
     assert.deepEqual(await readdir(at), []);
     await destroy(`${at}/none`);
@@ -195,18 +212,12 @@ for (const [name, { destroy, importStore, open }] of Object.entries({
     const at = folder();
     await mkdir(`${at}/others`);
     await writeFile(`${at}/others/letter.txt`, "dear");
-    await writeFile(
-      `${at}/text`,
-      "of another kind, and longer than a superblock".repeat(1000),
-    );
+    await writeFile(`${at}/text`, "of another kind, and longer than a superblock".repeat(1000));
     await assert.rejects(open(`${at}/others`), {
       code: "not-found",
       message: /letter\.txt/,
     });
-    await assert.rejects(
-      open(`${at}/text`, { layout: "file" }),
-      (error) => error.code !== "io",
-    );
+    await assert.rejects(open(`${at}/text`, { layout: "file" }), (error) => error.code !== "io");
     await assert.rejects(open(`${at}/text`), {
       code: "invalid-argument",
       message: /layout/,
@@ -280,10 +291,7 @@ for (const [name, { destroy, importStore, open }] of Object.entries({
     assert.equal(await reader.get("a"), "1");
     const refused = { code: "read-only", message: /opened read-only/ };
     await assert.rejects(async () => reader.put("a", "2"), refused);
-    await assert.rejects(
-      async () => reader.batch([{ type: "delete", key: "a" }]),
-      refused,
-    );
+    await assert.rejects(async () => reader.batch([{ type: "delete", key: "a" }]), refused);
     await assert.rejects(async () => reader.clear(), refused);
     await reader.close();
   });

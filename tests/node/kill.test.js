@@ -35,14 +35,11 @@ test("what a killed process acknowledged is there, in whole batches", async (con
     let printed = "";
     child.stdout.on("data", (text) => {
       printed += text;
-      if (Number(printed.trimEnd().split("\n").at(-1)) >= until)
-        child.kill("SIGKILL");
+      if (Number(printed.trimEnd().split("\n").at(-1)) >= until) child.kill("SIGKILL");
     });
     const [, signal] = await ended;
     assert.equal(signal, "SIGKILL", printed);
-    const acknowledged = Number(
-      printed.slice(0, printed.lastIndexOf("\n")).split("\n").at(-1),
-    );
+    const acknowledged = Number(printed.slice(0, printed.lastIndexOf("\n")).split("\n").at(-1));
 
     // The next process opens it at once.
     const db = await open(path, { create: false, timeout: 0 });
@@ -52,14 +49,10 @@ test("what a killed process acknowledged is there, in whole batches", async (con
       assert.equal(value, n.padEnd(100, "-"));
       batches.set(n, (batches.get(n) ?? 0) + 1);
     }
-    for (let n = 0; n <= acknowledged; n++)
-      assert.equal(batches.get(`${n}`), BATCH, `batch ${n}`);
+    for (let n = 0; n <= acknowledged; n++) assert.equal(batches.get(`${n}`), BATCH, `batch ${n}`);
     assert.ok([...batches.values()].every((rows) => rows === BATCH));
     // At most the batch that was being written is there besides.
-    assert.ok(
-      batches.size - 1 <= acknowledged + 1,
-      `${batches.size} ${acknowledged}`,
-    );
+    assert.ok(batches.size - 1 <= acknowledged + 1, `${batches.size} ${acknowledged}`);
     const report = db.check();
     assert.deepEqual(report.damage, []);
     next = batches.size;

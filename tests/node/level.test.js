@@ -145,7 +145,8 @@ for (const [name, expected] of Object.entries(EXAMPLES)) {
 }
 
 test("types accept what applications of Level write", async () => {
-  const options = "--noEmit --strict --target es2022 --module nodenext --lib es2024,esnext.disposable";
+  const options =
+    "--noEmit --strict --target es2022 --module nodenext --lib es2024,esnext.disposable";
   const types = ["--types", "node", "--typeRoots", inLevel("../node_modules/@types")];
   const args = [...options.split(" "), ...types, inLevel("test/types.ts")];
   assert.equal(await runProgram(inLevel("../node_modules/.bin/tsc"), ...args), "");
@@ -230,13 +231,22 @@ function noted() {
   const seen = { options: undefined, writes: [] };
   const open = async (_path, options) => {
     seen.options = options;
-    return { write: async (_operations, sync) => seen.writes.push(sync), close: async () => {} };
+    return {
+      write: async (_operations, sync) => seen.writes.push(sync),
+      close: async () => {},
+    };
   };
-  return { Noted: levelOf({ formats: { view: true }, getSync: false, open }), seen };
+  return {
+    Noted: levelOf({ formats: { view: true }, getSync: false, open }),
+    seen,
+  };
 }
 
 test("writes are durable as the database or the call says", async () => {
-  for (const [durability, byDefault] of Object.entries({ buffered: false, sync: true })) {
+  for (const [durability, byDefault] of Object.entries({
+    buffered: false,
+    sync: true,
+  })) {
     const { Noted, seen } = noted();
     const db = new Noted("store", { durability });
     await db.put("a", "1");
@@ -250,9 +260,18 @@ test("writes are durable as the database or the call says", async () => {
 
 test("classic-level's sizes are those of the store", async () => {
   const { Noted, seen } = noted();
-  const db = new Noted("store", { cacheSize: 1, writeBufferSize: 2, compression: false });
+  const db = new Noted("store", {
+    cacheSize: 1,
+    writeBufferSize: 2,
+    compression: false,
+  });
   await db.open();
-  const options = { cacheBytes: 1, memtableBytes: 2, create: true, errorIfExists: false };
+  const options = {
+    cacheBytes: 1,
+    memtableBytes: 2,
+    create: true,
+    errorIfExists: false,
+  };
   assert.deepEqual(seen.options, options);
   await db.close();
 });
@@ -267,4 +286,53 @@ test("only a missing database lacks createIfMissing", async () => {
     );
   assert.doesNotMatch(await refused({}), /createIfMissing/);
   assert.match(await refused({ createIfMissing: false }), /createIfMissing is false/);
+});
+
+test("a get shows the store as it was at its call", async () => {
+  const db = new TerraneLevel(`${folder()}/store`);
+  const keys = Array.from({ length: 300 }, (_, n) => `key ${n}`);
+  await db.batch(keys.map((key) => ({ type: "put", key, value: "old" })));
+  // Some gets run at once, and the others together.
+  const gets = keys.map((key) => {
+    const found = db.get(key);
+    return [found, db.put(key, "new")];
+  });
+  for (const [found, put] of gets)
+    assert.deepEqual(await Promise.all([found, put]), ["old", undefined]);
+  const cleared = [db.get("key 1"), db.clear()];
+  assert.equal(await cleared[0], "new");
+  await Promise.all(cleared);
+  await db.close();
+});
+
+test("clears and writes keep their order", async () => {
+  const db = new TerraneLevel(`${folder()}/store`);
+  const put = (key, options) => db.batch([{ type: "put", key, value: "1" }], options);
+  for (const options of [{}, { sync: true }]) {
+    await Promise.all([put("a", options), put("b", options), db.clear(), put("c", options)]);
+    assert.deepEqual(await db.keys().all(), ["c"]);
+  }
+  await db.close();
+});
+
+test("an iterator yields more rows than 32 bits count", async () => {
+  const db = new TerraneLevel(`${folder()}/store`);
+  await db.batch(["a", "b"].map((key) => ({ type: "put", key, value: "1" })));
+  const iterator = db.keys();
+  assert.deepEqual(await iterator.nextv(2 ** 32), ["a", "b"]);
+  await iterator.close();
+  await db.close();
+});
+
+test("a snapshot of another database is refused", async () => {
+  const [one, other] = [1, 2].map((n) => new TerraneLevel(`${folder()}/${n}`));
+  await Promise.all([one.put("a", "1"), other.put("a", "2")]);
+  const snapshot = one.snapshot();
+  other.snapshot();
+  await assert.rejects(other.get("a", { snapshot }), TypeError);
+  assert.throws(() => other.getSync("a", { snapshot }), TypeError);
+  await assert.rejects(other.keys({ snapshot }).next(), TypeError);
+  assert.equal(await one.sublevel("s").get("a", { snapshot }), undefined);
+  assert.equal(await one.get("a", { snapshot }), "1");
+  await Promise.all([one.close(), other.close()]);
 });

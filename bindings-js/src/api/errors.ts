@@ -13,15 +13,15 @@ export abstract class TerraneError extends Error {
   abstract readonly code: ErrorCode;
 }
 
-/** Another tab or worker keeps the store for itself, or does not answer; the message says which. */
+/** Another tab, worker or process keeps the store for itself, or does not answer; the message says which. */
 export class BusyError extends TerraneError {
   override readonly name = "BusyError";
   readonly code = "busy";
 }
 
 /**
- * No store can be opened here: there is no private file system (an old browser, private mode, a sandboxed frame, no
- * HTTPS), or a file of this package could not be loaded.
+ * No store can be opened here: a browser has no private file system (an old one, private mode, a sandboxed frame, no
+ * HTTPS), Node has no addon for the platform, or a file of this package could not be loaded.
  */
 export class UnavailableError extends TerraneError {
   override readonly name = "UnavailableError";
@@ -106,7 +106,7 @@ export class CursorGoneError extends TerraneError {
   }
 }
 
-/** A file operation failed in the browser. */
+/** The browser or the operating system failed a file operation. */
 export class IoError extends TerraneError {
   override readonly name = "IoError";
   readonly code = "io";

@@ -151,7 +151,7 @@ export interface StoreOptions<K extends Encoding = "utf8", V extends Encoding = 
   /** The longest time before a buffered write is synced, in milliseconds. Default: 1000. */
   syncInterval?: number | undefined;
   /**
-   * How long to wait while another tab, or a page that is being closed, holds the store, in
+   * How long to wait while another tab, a page that is being closed, or another process holds the store, in
    * milliseconds. A page that shares it has at least a second to answer. Default: 5000.
    */
   timeout?: number | undefined;

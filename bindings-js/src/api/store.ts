@@ -174,7 +174,7 @@ export interface ReaderOf<
   ): Result<M, Entry<KE, VE> | undefined>;
 
   /**
-   * Looks a key up and returns the steps that the lookup took. Traces are in the build with all policies:
+   * Looks a key up and returns the steps that the lookup took. In a browser traces are in the build with all policies:
    * open the store with `policies: "all"`.
    */
   trace(key: Encodable<K>, options?: CallOptions<M>): Result<M, Trace>;
@@ -248,8 +248,8 @@ export interface KeyspaceOf<
    *
    * The first merge, or the first value that expires, fixes for good which of the two the keyspace takes. Deletes and
    * compactions do not undo it, and the default keyspace cannot be dropped: use a keyspace of its own for counters.
-   * `stats()` reports the `values` of each. Where the new number is wanted, use `transact`. Merges are in the build
-   * with all policies: open the store with `policies: "all"`.
+   * `stats()` reports the `values` of each. Where the new number is wanted, use `transact`. In a browser merges are in
+   * the build with all policies: open the store with `policies: "all"`.
    */
   merge<KE extends Encoding = K>(
     key: Encodable<KE>,
@@ -482,13 +482,13 @@ export interface DbOf<
    */
   events(options?: WaitOptions): AsyncGenerator<Event, void, undefined>;
 
-  /** Copies the store, as it is now, to another name on this origin; no store may have that name. */
+  /** Copies the store, as it is now, to another name on this origin, in Node to another path; nothing may be there. */
   checkpoint(name: string, options?: CallOptions<M, CheckpointOptions>): Promise<void>;
 
   /**
    * Exports the store, as it is now, as a single file, which `importStore` and native programs read.
-   * The file occupies space in the origin private file system until the stream has been read to its
-   * end or canceled.
+   * The file occupies space in the origin private file system, in Node beside the store, until the stream has been read
+   * to its end or canceled.
    */
   export(options?: CallOptions<M>): Promise<ReadableStream<Uint8Array<ArrayBuffer>>>;
 

@@ -4,7 +4,18 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -24,41 +35,84 @@ export async function checkpoint(
   engine: Engine,
   { name }: StoreRequest,
 ): Promise<StartedTask<void>> {
-  return copyTo(engine, name, engine.files?.layout === "file");
+  const oneFile = engine.files?.layout === "file";
+  return new StartedTask(copyTo(name, oneFile, startOf(engine), engine, engine.module));
 }
 
 /** Starts to export a store into a file, which exists until `endExport`. */
 export async function exportFile(engine: Engine): Promise<StartedTask<Exported>> {
   const file = `${engine.files?.path ?? join(tmpdir(), "terrane")}.export-${randomUUID()}`;
-  const { end } = copyTo(engine, file, true);
+  const end = copyTo(file, true, startOf(engine), engine, engine.module);
   // The blob of a file cannot be sent to another thread: whoever gets the name opens the file.
   return new StartedTask(end.then(() => ({ blob: new Blob(), file })));
 }
 
-function copyTo(engine: Engine, path: string, oneFile: boolean): StartedTask<void> {
-  const existed = existsSync(path);
-  const steps = engine.call((store) => (store as unknown as AddonStore).checkpoint(path, oneFile));
-  return new StartedTask(
-    copied(engine, engine.module, steps, () => {
-      if (!existed) rmSync(path, { force: true, recursive: true });
-    }),
-  );
+/** Starts to copy a store to a path. */
+type StartCopy = (path: string, oneFile: boolean) => Steps;
+
+const startOf =
+  (engine: Engine): StartCopy =>
+  (path, oneFile) =>
+    engine.call((store) => (store as unknown as AddonStore).checkpoint(path, oneFile));
+
+/**
+ * Copies a store to a path, where there must be nothing. A file is locked while it is written. A directory is written
+ * under a name of its own and renamed when it is complete, so that nobody finds a part of it, and only what this copy
+ * made is removed if it fails.
+ */
+async function copyTo(
+  path: string,
+  oneFile: boolean,
+  start: StartCopy,
+  runner: StepRunner,
+  module: Module,
+): Promise<void> {
+  if (oneFile) return copied(runner, module, start(path, true), path);
+  checkFree(path);
+  const unfinished = `${path}.unfinished-${randomUUID()}`;
+  await copied(runner, module, start(unfinished, false), unfinished);
+  try {
+    renameSync(unfinished, path);
+  } catch (error) {
+    rmSync(unfinished, { force: true, recursive: true });
+    checkFree(path);
+    throw error;
+  }
+  syncFolder(dirname(path));
 }
 
-/** Runs the steps of a copy; cleans up with `undo` if it fails. */
+/** Throws unless there is nothing at a path, or an empty directory. */
+function checkFree(path: string): void {
+  const isFree = !existsSync(path) || (statSync(path).isDirectory() && !readdirSync(path).length);
+  if (!isFree) throw taken(path);
+}
+
+/** Makes the names in a directory durable. */
+function syncFolder(path: string): void {
+  // Windows opens no directory, and needs no sync of one.
+  if (process.platform === "win32") return;
+  const folder = openSync(path, "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/** Runs the steps of a copy to a path, which is removed if it fails. */
 async function copied(
   runner: StepRunner,
   module: Module,
   steps: Steps,
-  undo: () => void,
+  path: string,
 ): Promise<void> {
+  let isComplete = false;
   try {
     await runSteps(runner, steps);
-  } catch (error) {
-    undo();
-    throw error;
+    isComplete = true;
   } finally {
     module.release(steps);
+    if (!isComplete) rmSync(path, { force: true, recursive: true });
   }
 }
 
@@ -104,8 +158,10 @@ export class Import implements StepRunner {
 
   /** Writes the next bytes of the file. */
   write(bytes: Uint8Array): void {
-    for (let at = 0; at < bytes.length;) at += writeSync(this.#file, bytes, at);
-    this.#length += bytes.length;
+    // A view of a class of its own may lie about its length.
+    const plain = new Uint8Array(bytes);
+    for (let at = 0; at < plain.length;) at += writeSync(this.#file, plain, at);
+    this.#length += plain.length;
   }
 
   /**
@@ -121,20 +177,18 @@ export class Import implements StepRunner {
     closeSync(this.#file);
     try {
       if (!this.#complete) return;
-      const { name } = this.#request;
-      await copied(this, this.#module, this.#importFile(), () =>
-        rmSync(name, { force: true, recursive: true }),
-      );
+      const { name, layout } = this.#request;
+      const start: StartCopy = (path, oneFile) => this.#importFile(path, oneFile);
+      await copyTo(name, layout === "file", start, this, this.#module);
     } finally {
       rmSync(this.#path, { force: true });
     }
   }
 
-  #importFile(): Steps {
+  #importFile(path: string, oneFile: boolean): Steps {
     const { addon } = this.#module;
-    const { name, layout } = this.#request;
     try {
-      return this.#module.call(() => addon.import_file(this.#path, name, layout === "file"));
+      return this.#module.call(() => addon.import_file(this.#path, path, oneFile));
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
       throw noStoreIn(this.#length);

@@ -5,9 +5,10 @@
  *    in memory, a small page of a scan that is in memory, and the first write of a turn of the event loop, if it is
  *    small, buffered and waits for nothing. After some of them in a row one is handed to the pool, so that timers and
  *    sockets get a turn.
- * 2. Other gets of one turn become one lookup, which sees the store as it was then.
- * 3. Other writes of one turn become one batch. Batches are written one after the other, so that writes keep their
- *    order; those that are added meanwhile join the next.
+ * 2. Other gets of one turn become one lookup. It starts before a write that follows them, since a get shows the store
+ *    as it was at its call.
+ * 3. Other writes of one turn become one batch. Batches and clears run one after the other, so that writes keep their
+ *    order; those that are added meanwhile join the next batch.
  * 4. A scan is read in pages (level-scan.ts).
  */
 
@@ -66,14 +67,27 @@ class Group<T> {
   /** The number of keys. */
   size = 0;
   readonly done: Promise<T>;
-  readonly settle: (done: Promise<T>) => void;
+  readonly #run: (bytes: Uint8Array) => Promise<T>;
+  readonly #settle: (done: Promise<T>) => void;
 
-  constructor(kind: string, encoder: Encoder = new Encoder()) {
+  constructor(
+    kind: string,
+    run: (bytes: Uint8Array) => Promise<T>,
+    encoder: Encoder = new Encoder(),
+  ) {
     this.kind = kind;
+    this.#run = run;
     this.encoder = encoder;
     let settle: ((done: Promise<T>) => void) | undefined;
     this.done = new Promise((resolve) => (settle = resolve));
-    this.settle = settle!;
+    this.#settle = settle!;
+  }
+
+  /** Runs the calls; resolves once they have ended, in whichever way. */
+  async run(): Promise<void> {
+    const done = this.#run(this.encoder.bytes());
+    this.#settle(done);
+    await done.catch(() => undefined);
   }
 
   /** Whether a call of this kind can join. */
@@ -89,7 +103,7 @@ export class LevelStore {
   #failure: TerraneError | undefined;
   readonly #gets: Gets;
   #lookup: Group<unknown[]> | undefined;
-  /** Batches that have yet to be written. */
+  /** Batches and clears that have yet to run. */
   readonly #batches: Group<unknown>[] = [];
   #writing: Promise<void> | undefined;
   #nextSnapshot = 1;
@@ -198,7 +212,12 @@ export class LevelStore {
   /** Deletes the keys of a range, the first `limit` or the last. */
   async clear(range: LevelRange, reverse: boolean, limit: number): Promise<void> {
     const bytes = encodeRange(wellFormedRange(range), "binary");
-    await this.later((store) => store.clear_apart(bytes, reverse, limit));
+    this.#startLookup();
+    await this.#add(
+      new Group<unknown>("clear", () =>
+        this.later((store) => store.clear_apart(bytes, reverse, limit)),
+      ),
+    );
   }
 
   /** Takes a snapshot; returns its number. */
@@ -254,11 +273,11 @@ export class LevelStore {
     const kind = `${encoding} ${snapshot}`;
     let group = this.#lookup;
     if (group?.accepts(kind) !== true) {
-      const opened = new Group<unknown[]>(kind);
+      this.#startLookup();
+      const opened = new Group(kind, (keys) => this.#getMany(keys, encoding, snapshot));
       group = this.#lookup = opened;
       queueMicrotask(() => {
-        if (this.#lookup === opened) this.#lookup = undefined;
-        opened.settle(this.#getMany(opened.encoder.bytes(), encoding, snapshot));
+        if (this.#lookup === opened) this.#startLookup();
       });
     }
     append(group.encoder, (encoder) => encoder.key(wellFormed(key)));
@@ -266,7 +285,15 @@ export class LevelStore {
     return (await group.done)[at];
   }
 
+  /** Starts the lookup of this turn, if there is one: it shows the store as it is now. */
+  #startLookup(): void {
+    const lookup = this.#lookup;
+    this.#lookup = undefined;
+    void lookup?.run();
+  }
+
   #write(operations: readonly LevelOperation[], sync: boolean): Promise<unknown> | undefined {
+    this.#startLookup();
     const fill = (encoder: Encoder) => {
       for (const { type, key, value } of operations) {
         if (type === "del") encoder.delete(0, wellFormed(key));
@@ -287,7 +314,12 @@ export class LevelStore {
       this.#spare = encoder;
       return undefined;
     }
-    const group = new Group<unknown>(kind, encoder);
+    const write = (batch: Uint8Array) => this.later((store) => store.write_apart(batch, sync));
+    return this.#add(new Group<unknown>(kind, write, encoder));
+  }
+
+  /** Adds a batch or a clear behind the others. */
+  #add(group: Group<unknown>): Promise<unknown> {
     this.#batches.push(group);
     this.#writing ??= this.#writeAll();
     return group.done;
@@ -310,12 +342,8 @@ export class LevelStore {
   async #writeAll(): Promise<void> {
     // The calls of this turn join.
     await undefined;
-    for (let group = this.#batches.shift(); group !== undefined; group = this.#batches.shift()) {
-      const { encoder, kind } = group;
-      const written = this.later((store) => store.write_apart(encoder.bytes(), kind === "sync"));
-      group.settle(written);
-      await written.catch(() => undefined);
-    }
+    for (let group = this.#batches.shift(); group !== undefined; group = this.#batches.shift())
+      await group.run();
     this.#writing = undefined;
   }
 
