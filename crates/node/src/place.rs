@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use terrane::executor::{SliceExecutor, ThreadExecutor};
-use terrane::storage::vfs::{MemoryVfs, NativeVfs, Vfs};
+use terrane::storage::vfs::{LOCK, MemoryVfs, NativeVfs, Vfs};
 use terrane::storage::{Directory, Storage, Volume};
 use terrane::{Db, Error, Options, Result};
 
@@ -116,7 +116,7 @@ fn destroy_at(path: &Path) -> Result<()> {
             // Held while it is removed.
             let volume = Volume::open_file(path, false)?;
             if volume.recover()?.is_none() {
-                let why = "it is not the file of one".to_owned();
+                let why = "it is no store file".to_owned();
                 return Err(Error::no_store(path.display().to_string(), why));
             }
             fs::remove_file(path).map_err(failed)?;
@@ -133,7 +133,7 @@ fn destroy_directory(path: &Path) -> Result<()> {
     if let Some(other) = names.iter().find(|name| !Directory::is_name(name)) {
         return Err(Error::no_store(
             place,
-            format!("it has the file {other}, which is none of a store"),
+            format!("it has the file {other}, which is not part of a store"),
         ));
     }
     let lock = vfs.lock("node")?;
@@ -141,9 +141,11 @@ fn destroy_directory(path: &Path) -> Result<()> {
     let manifest_first = |name: &String| !name.starts_with("CURRENT");
     let mut names = vfs.list()?;
     names.sort_by_key(manifest_first);
-    for name in names {
-        vfs.remove(&name)?;
-    }
+    // Windows removes no lock file that is open.
+    let (locked, others): (Vec<_>, Vec<_>) =
+        names.into_iter().partition(|name| cfg!(windows) && name == LOCK);
+    others.iter().try_for_each(|name| vfs.remove(name))?;
     drop(lock);
+    locked.iter().try_for_each(|name| vfs.remove(name))?;
     fs::remove_dir(path).map_err(|why| Error::io("remove", &place, 0, why))
 }

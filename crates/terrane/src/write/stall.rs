@@ -105,6 +105,8 @@ pub(super) fn begin_stall<'a>(
     // Not in the condition, which would hold the lock while the listener is called.
     let failed = engine.state.lock().health.take_failure();
     if let Some(cause) = failed {
+        // Others may wait for the work that failed.
+        engine.background.notify_work();
         return Err(cause);
     }
     if reported.as_ref().is_none_or(|guard| guard.reason != reason) {

@@ -88,6 +88,30 @@ fn a_file_is_removed_after_its_last_reader_without_a_call() {
 }
 
 #[test]
+fn a_flush_that_failed_is_tried_again_by_the_next() {
+    let vfs = faulty();
+    // No timed sync wakes the workers.
+    let options = Options { sync_interval: Duration::from_secs(3600), ..Options::small() };
+    let executor = Arc::new(ThreadExecutor::new(1));
+    let db = Db::open_storage(directory(&vfs), options, executor).unwrap();
+    fill(&db, 50, 1);
+    let polled = || {
+        let mut flush = db.begin_flush()?;
+        while !flush.is_done()? {
+            std::thread::yield_now();
+        }
+        Ok::<_, crate::Error>(())
+    };
+    (0..20).for_each(|n| vfs.fail_at(vfs.operations() + n, Fault::NoSpace));
+    for _ in 0..2 {
+        assert!(polled().unwrap_err().is_no_space());
+    }
+    vfs.heal();
+    polled().unwrap();
+    assert_eq!(tables(&vfs), 1);
+}
+
+#[test]
 fn a_check_after_a_failed_sync_finds_no_damage() {
     let mut lost = 0;
     for writes in 1..9 {
