@@ -13,8 +13,8 @@ export interface Arrow {
   tip: readonly [x: number, y: number];
 }
 
-/** Distance of the label from the tip, and from the edges of the picture, in pixels. */
-const [ASIDE, AWAY, EDGE] = [26, 30, 4];
+/** Distances of the label from the tip, and from the edges of the picture, and of the tip from a mark, in pixels. */
+const [ASIDE, AWAY, EDGE, MARK] = [26, 30, 4, 9];
 
 /** A table whose filter is wrong, and the key that is read. */
 export interface WrongFilter {
@@ -46,23 +46,31 @@ export function sightBox(
   return undefined;
 }
 
-/**
- * Returns the arrow to a box, from a label of this size: above it, or below it near the upper edge, and where it is
- * only a key, above which there are words.
- */
+/** Returns the arrow to a box, from a label of this size: above it, or below it near the upper edge. */
 export function arrowTo(
   box: Box,
-  { width, height }: { width: number; height: number },
+  label: { width: number; height: number },
   picture: { width: number },
 ): Arrow {
-  const above = box.width > 0 && box.y - AWAY - height >= EDGE;
+  const { width, height } = label;
+  const above = box.y - AWAY - height >= EDGE;
   const x = box.x + box.width / 2;
+  // A mark on a key has words on its right.
+  if (box.width === 0 && above && x - AWAY - width >= EDGE) {
+    const middle = box.y + box.height / 2;
+    const place = { x: x - AWAY - width, y: middle + EDGE };
+    return {
+      label: { ...place, ...label },
+      from: [x - AWAY, place.y + EDGE],
+      tip: [x - MARK, middle],
+    };
+  }
   const right = x + ASIDE + width + EDGE <= picture.width;
   const left = right ? x + ASIDE : Math.max(x - ASIDE - width, EDGE);
   const tip = above ? box.y - 2 : box.y + box.height + 2;
   const top = above ? box.y - AWAY - height : tip + AWAY;
   return {
-    label: { x: left, y: top, width, height },
+    label: { x: left, y: top, ...label },
     from: [right ? left : left + width, above ? top + height : top],
     tip: [x, tip],
   };

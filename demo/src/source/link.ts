@@ -36,7 +36,7 @@ export interface Linked {
   plays?: boolean | undefined;
   /** Whether time moves from decision to decision. */
   reading?: boolean | undefined;
-  /** What the recording is watched for; without a moment, it is shown at the first of that kind. */
+  /** Kind of moment that the recording is watched for, and shown at unless `at` names another. */
   watch?: SightName | undefined;
   /** The part of the key space that is shown, if it is not all. */
   zoom?: Zoom | undefined;

@@ -16,7 +16,9 @@ export type SightTarget =
 
 /** A moment, and what is seen there. */
 export interface Sight {
-  /** Time at which it is shown first, and the end of what it shows, in microseconds. */
+  /** Time at which it is shown first, in microseconds. */
+  at: number;
+  /** Start and end of what happens there. */
   from: number;
   to: number;
   target: SightTarget;
@@ -30,7 +32,7 @@ const MIDWAY = 0.4;
 /** Runs of a level that are several. */
 const SEVERAL = 3;
 
-/** What can be watched for. */
+/** Kinds of moments that can be watched for. */
 export const SIGHTS = {
   newest,
   rewrite,
@@ -102,7 +104,8 @@ function mergeSight(
   const lasts = installed.micros - begun.micros;
   const tables = [input?.id, installed.outputs[0]?.id].filter((id) => id !== undefined);
   return {
-    from: Math.round(begun.micros + MIDWAY * lasts),
+    at: Math.round(begun.micros + MIDWAY * lasts),
+    from: begun.micros,
     to: installed.micros + AFTER,
     target: { tables },
     sentence,
@@ -133,6 +136,7 @@ function newest(timeline: Timeline): Sight | undefined {
       .filter(({ runs }) => runs.length > 0);
     if (table === undefined || below.length < 2) continue;
     return {
+      at: event.micros,
       from: event.micros,
       to: event.micros + AFTER,
       target: { tables: [table.id] },
@@ -170,6 +174,7 @@ function runs(timeline: Timeline): Sight | undefined {
     const table = state.levels[level]?.runs[0]?.tables[0];
     if (upper < SEVERAL || table === undefined) continue;
     return {
+      at: event.micros,
       from: event.micros,
       to: event.micros + AFTER,
       target: { tables: [table.id] },
@@ -206,6 +211,7 @@ function wait(timeline: Timeline): Sight | undefined {
     if (to === undefined || table === undefined) return undefined;
     const waited = `${Math.round((to - event.micros) / 1000)} ms`;
     return {
+      at: event.micros,
       from: event.micros,
       to,
       target: { tables: [table.id] },
@@ -277,9 +283,10 @@ function moveSight(state: State, event: Of<"group-installed">): Sight | undefine
   if (inputs.length === 0 || since >= event.micros) return undefined;
   const tables = plural(inputs.length, "table");
   return {
+    at: event.micros,
     from: Math.max(event.micros - BEFORE, since),
     to: event.micros + AFTER,
-    target: { tables: event.inputs },
+    target: { tables: event.inputs.slice(event.inputs.length >> 1) },
     sentence:
       `${tables} here overlap no other table of their compaction. They move into its run of level ` +
       `${event.level} as they are: none of their ${bytes(sizeOf(inputs))} is written. All others are merged.`,
@@ -294,7 +301,8 @@ function moves(timeline: Timeline): Sight | undefined {
     if (groups !== 1 || first === undefined || inputs.length < SEVERAL) continue;
     const levels = `from level ${first.depth} to level ${installed.level}`;
     return {
-      from: installed.micros,
+      at: installed.micros,
+      from: installed.micros - BEFORE,
       to: installed.micros + AFTER,
       target: { tables: installed.inputs },
       sentence:
@@ -370,6 +378,7 @@ function split(timeline: Timeline): Sight | undefined {
     const hot = before.findLast(({ from }) => compareKeys(from, added.from) < 0);
     if (hot === undefined) continue;
     return {
+      at: from,
       from,
       to: event.micros + AFTER,
       target: { key: added.from },

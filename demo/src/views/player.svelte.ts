@@ -50,7 +50,7 @@ export class Player extends Clock {
   /** View of the tree, and the rule by which moments of others beside it are found. */
   view: View = $state("picture");
   sameBy: SameBy = $state("bytes");
-  /** What the recording is watched for, and its moment as soon as there is one. */
+  /** Kind of moment that the recording is watched for, and the first of that kind as soon as there is one. */
   watched: SightName | undefined = $state(undefined);
   sight: Sight | undefined = $state.raw(undefined);
   linkProblem: string | undefined = $state(undefined);
@@ -417,7 +417,7 @@ export class Player extends Clock {
     if (this.watched === undefined || this.sight !== undefined || this.playing) return;
     this.sight = sightOf(this.recording.timeline, this.watched);
     if (this.sight === undefined || this.linked !== undefined) return;
-    this.seek(this.sight.from);
+    this.seek(this.sight.at);
     if ("read" in this.sight.target)
       void this.read({ by: this.sight.target.read }).then(() => this.reads.finish());
   }

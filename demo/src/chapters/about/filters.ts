@@ -26,11 +26,11 @@ export const filters: Chapter = {
   name: "Filters and blocks",
   title: "What does a wrong answer cost?",
   hook: [
-    "A get asks one run after the other, the newest first. Reading a block of each would take milliseconds, and " +
+    "A get asks one run after the other, the newest first. Reading a block of each would take long, and " +
       "most runs do not have the key. So each table has a Bloom filter in memory: a few bits for each of its keys.",
     "A filter that says no is always right, and the table is left alone. One that says maybe is sometimes wrong: " +
-      "a false positive, for which a block is read in vain. Each further bit per key makes that rarer by the same " +
-      "factor, 0.62.",
+      "a false positive, for which a block is read for nothing. Each further bit per key makes that rarer by the " +
+      "same factor, 0.62.",
   ],
   figure: Filters,
   watch: {
@@ -60,7 +60,7 @@ export const filters: Chapter = {
       "largest runs and gives much to the small ones.",
     scale:
       "60,000 keys with values of 1 KiB, then 60,000 operations at 4,000 a second; memtables of 1 MiB, tables of " +
-      "512 KiB. Gets are of keys that are there, so the last run asked is never in vain.",
+      "512 KiB. Gets are of keys that are there, so the last run asked always has them.",
   },
   reference:
     "B. Bloom: Space/Time Trade-offs in Hash Coding with Allowable Errors. CACM 13 (1970); N. Dayan, " +

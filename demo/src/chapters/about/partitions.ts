@@ -23,7 +23,7 @@ export const partitions: Chapter = {
   figure: Partitions,
   watch: {
     settings: sized({
-      policy: "universal",
+      policy: "tiered",
       workload: "shifting",
       parameters: { partitioner: "global-range", flushFloorBytes: FLUSH_FLOOR },
     }),

@@ -36,12 +36,12 @@ export const stalls: Chapter = {
       { name: "4, tiered", ...simulated({ ...FAST, policy: "tiered" }, waiting) },
     ],
     hint:
-      "Who expects four workers to end the waits divides the work by four. Level 0 is merged by one of them at a time, " +
-      "since its tables overlap, and all of them share one device.",
+      "Who expects four workers to end the waits divides the work by four. Level 0 is merged by one of them at a " +
+      "time, since its tables overlap, and all of them share one device.",
     after:
-      "Four workers make writes wait longer than one: merges of deeper levels take the device from the merge of level " +
-      "0, for which writes wait. What ends the waits is fewer writes, or less work for each. Open a recording, and " +
-      "click a red block of the ribbon to see which merge it waited for, and what held that up.",
+      "Four workers make writes wait longer than one: merges of deeper levels take the device from the merge of " +
+      "level 0, for which writes wait. What ends the waits is fewer writes, or less work for each. Open a " +
+      "recording, and click a red block of the ribbon to see which merge it waited for, and what held that up.",
     scale:
       "Updates of 100,000 keys with values of 1 KiB on a SATA SSD; memtables and tables of 4 MiB, T = 5, writes wait " +
       "at 9 runs of level 0.",
