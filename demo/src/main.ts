@@ -19,6 +19,8 @@ import "./styles/choose.css";
 import "./styles/crash.css";
 import "./styles/questions.css";
 import "./styles/sheet.css";
+import "./styles/watch.css";
+import "./styles/present.css";
 import "./styles/narrow.css";
 import { simulatorModule } from "./source/simulator-module.ts";
 import { fontsLoaded } from "./views/fonts.ts";

@@ -2,11 +2,15 @@
 
 import { describe, expect, test } from "vitest";
 import { balance, temperatures } from "../src/chapters/models/buckets.ts";
+import { level0Over, waitedOf } from "../src/chapters/models/debt.ts";
 import * as dividing from "../src/chapters/models/dividing.ts";
+import { falseShare, filterOf, mayHold } from "../src/chapters/models/filters.ts";
 import { countersOf, readCost } from "../src/chapters/models/horizontal.ts";
 import { costOf } from "../src/chapters/models/levels.ts";
 import { byRule, closed, stale, TABLES } from "../src/chapters/models/move-or-merge.ts";
 import { cut, groupsOf } from "../src/chapters/models/partitions.ts";
+import { blocksOf, KEYS, scanned } from "../src/chapters/models/scans.ts";
+import { type Deleted, foundAt, mayGo, mergedDown } from "../src/chapters/models/tombstones.ts";
 
 test("leveling, tiering and lazy leveling, T = 4 and L = 3", () => {
   expect(costOf(4, [1, 1, 1])).toEqual({ writes: 6, runs: 3 });
@@ -119,4 +123,101 @@ test("BucketLSM: volumes of 60, 20, 15 and 5 become 30, 30, 20 and 20", () => {
   expect(balance([60, 20, 15, 5], 4)).toEqual([30, 30, 20, 20]);
   expect(temperatures(balance([60, 20, 15, 5], 4), 4)).toEqual([1.2, 1.2, 0.8, 0.8]);
   expect(balance([25, 25, 25, 25], 4)).toEqual([25, 25, 25, 25]);
+});
+
+describe("filters", () => {
+  const names = (kind: string, count: number) =>
+    Array.from({ length: count }, (_, i) => `${kind}${i}`);
+
+  test("a filter says yes to every key that the table holds", () => {
+    const held = names("held", 500);
+    for (let bits = 1; bits <= 12; bits++) {
+      const filter = filterOf(held, bits);
+      expect(held.every((key) => mayHold(filter, key))).toBe(true);
+    }
+  });
+
+  test("its wrong answers are about as many as the formula says", () => {
+    const absent = names("absent", 20_000);
+    for (const bits of [2, 4, 8]) {
+      const filter = filterOf(names("held", 2000), bits);
+      const wrong = absent.filter((key) => mayHold(filter, key)).length / absent.length;
+      expect(wrong).toBeGreaterThan(falseShare(bits) / 1.5);
+      expect(wrong).toBeLessThan(falseShare(bits) * 1.5);
+    }
+    expect(falseShare(1)).toBeCloseTo(0.62, 2);
+  });
+});
+
+describe("level 0 under a burst", () => {
+  test("merges that keep up leave nobody waiting", () => {
+    for (const every of [1, 2, 3, 4])
+      expect(waitedOf(level0Over(24, { every, takes: 1, limit: 12 }))).toBe(0);
+  });
+
+  test("a lower limit makes writes wait longer, and no merge faster", () => {
+    const paces = { every: 1, takes: 2 };
+    const waits = [2, 4, 8].map((limit) => waitedOf(level0Over(24, { ...paces, limit })));
+    expect(waits).toEqual(waits.toSorted((a, b) => b - a));
+    expect(waits[0]).toBeGreaterThan(waits[2] ?? 0);
+    for (const limit of [2, 4, 8]) {
+      const seconds = level0Over(24, { ...paces, limit });
+      expect(Math.max(...seconds.map(({ runs }) => runs))).toBeLessThanOrEqual(limit);
+      // Each of the 24 runs takes two seconds.
+      expect(seconds.length).toBeGreaterThanOrEqual(48);
+    }
+  });
+});
+
+describe("scans", () => {
+  test("each number of runs has every key once", () => {
+    for (const runs of [1, 2, 3, 4, 6, 8]) {
+      const keys = blocksOf(runs).flat(2);
+      expect(keys.toSorted((a, b) => a - b)).toEqual(Array.from({ length: KEYS }, (_, i) => i));
+    }
+  });
+
+  test("a scan reads a block of each run, and those with its keys", () => {
+    for (const runs of [1, 2, 3, 4, 6, 8]) {
+      for (let first = 0; first <= 80; first++) {
+        for (const count of [1, 6, 16]) {
+          for (const blocks of blocksOf(runs)) {
+            const read = new Set(scanned(blocks, first, count));
+            const wanted = (key: number) => key >= first && key < first + count;
+            blocks.forEach((keys, i) => keys.some(wanted) && expect(read.has(i)).toBe(true));
+            if ((blocks.at(-1)?.at(-1) ?? 0) >= first) expect(read.size).toBeGreaterThan(0);
+          }
+        }
+      }
+    }
+  });
+});
+
+describe("tombstones", () => {
+  const trees = Array.from({ length: 16 }, (_, bits): Deleted => {
+    const older = [false, ...[1, 2, 4].map((bit) => (bits & bit) !== 0)];
+    return { tombstone: 0, older, snapshot: bits >= 8 };
+  });
+
+  test("merges alone never bring a deleted key back", () => {
+    for (let tree of trees) {
+      for (let merges = 0; merges < 3; merges++) {
+        tree = mergedDown(tree);
+        expect(foundAt(tree)).toBeUndefined();
+      }
+      // With a snapshot it stays in the last level.
+      expect(tree.tombstone).toBe(tree.snapshot ? 3 : undefined);
+    }
+  });
+
+  test("dropping it before it may go brings the key back", () => {
+    for (let tree of trees.filter(({ snapshot }) => !snapshot)) {
+      for (let merges = 0; merges < 3; merges++) {
+        tree = mergedDown(tree);
+        if (tree.tombstone === undefined) break;
+        expect(mayGo(tree)).toBe(false);
+        expect(foundAt({ ...tree, tombstone: undefined })).toBeDefined();
+      }
+    }
+  });
 });

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { reasonsText } from "../src/chapters/choice-words.ts";
-import { GETS, SCANS } from "../src/chapters/choose.ts";
+import { GETS, SCANS } from "../src/chapters/about/choose.ts";
 import { type Mix, mixConfig, mixCosts } from "../src/chapters/mixes.ts";
 import { type Costs, costsOf, deviceMicros, front, pick } from "../src/chapters/models/choice.ts";
 import type { Report } from "../src/source/reports.ts";

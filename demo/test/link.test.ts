@@ -24,6 +24,7 @@ test("a link brings back the recording, the moment and what is selected", () => 
     settings,
     at: 1_234_567,
     speed: 0.25,
+    watch: "move" as const,
     zoom,
     axis: "keys" as const,
     scale: "tree" as const,

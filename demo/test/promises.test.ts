@@ -2,13 +2,21 @@
 
 import { expect, test } from "vitest";
 import { chapterOf } from "../src/chapters/chapters.ts";
-import { groupsPerCompaction, peakSpace, waiting, writing } from "../src/chapters/measure.ts";
+import {
+  groupsPerCompaction,
+  peakSpace,
+  tombstonesLeft,
+  waiting,
+  writing,
+} from "../src/chapters/measure.ts";
+import { type Mix, type MixChanges, mixConfig, operationsOf } from "../src/chapters/mixes.ts";
 import * as dividing from "../src/chapters/models/dividing.ts";
 import { byRule, closed, TABLES } from "../src/chapters/models/move-or-merge.ts";
+import type { Figures, Report } from "../src/source/reports.ts";
 import type { Settings } from "../src/source/settings.ts";
 import { bucketsOf } from "../src/timeline/facts.ts";
 import type { Timeline } from "../src/timeline/timeline.ts";
-import { simulate } from "./simulator.ts";
+import { simulate, simulation } from "./simulator.ts";
 
 const recorded = new Map<Settings, Timeline>();
 
@@ -127,4 +135,64 @@ test("with even keys, buckets wait far less than leveling", () => {
     waiting(recording("bucket", name)),
   );
   expect(bucket).toBeLessThan(leveled / 4);
+});
+
+/** The report of the operations of a mix. */
+function operations(policy: Settings["policy"], mix: Mix, changes?: MixChanges): Figures {
+  const simulated = simulation(mixConfig(policy, mix, changes));
+  while (simulated.advance(Infinity, Infinity));
+  const report = JSON.parse(simulated.report()) as Report;
+  simulated.free();
+  return operationsOf(report);
+}
+
+test("each bit of a filter multiplies, and Monkey wastes least", () => {
+  const mix = { update: 50, read: 50, scan: 0 };
+  const [five = 0, ten = 0, monkey] = [
+    { filterBits: 5 },
+    { filterBits: 10 },
+    { filterBits: 10, parameters: { filters: "monkey" } },
+  ].map((changes) => {
+    const { by_level } = operations("tiered", mix, changes);
+    return by_level.reduce((sum, { false_positives }) => sum + false_positives, 0);
+  });
+  expect(ten).toBeLessThan(five / 6);
+  expect(monkey).toBeLessThan(ten / 2);
+});
+
+test("scans pay for runs, and gets do not", () => {
+  const mix = { update: 80, read: 10, scan: 10 };
+  const [leveled, tiered] = (["leveled", "tiered"] as const).map((policy) =>
+    operations(policy, mix),
+  );
+  const gets = [leveled, tiered].map((figures) => figures?.read_ios_per_get ?? 0);
+  expect(Math.max(...gets)).toBeLessThan(1.1 * Math.min(...gets));
+  const scanned = leveled?.read_ios_per_scan ?? Infinity;
+  expect(tiered?.read_ios_per_scan).toBeGreaterThan(1.3 * scanned);
+});
+
+test("four workers do not end the waits, and fewer writes or merges do", () => {
+  const names = ["1 worker", "4 workers", "4, a third of the rate", "4, tiered"];
+  const [one, four, slow, tiered] = names.map((name) => waiting(recording("stalls", name)));
+  expect(one).toBeGreaterThan(0);
+  expect(four).toBeGreaterThan(one ?? 0);
+  expect([slow, tiered]).toEqual([0, 0]);
+  const settings = {
+    ...settingsOf("stalls", "4 workers"),
+    ...chapterOf("stalls")?.question.vary?.settings,
+  };
+  expect(waiting(simulate(settings).timeline)).toBe(0);
+});
+
+test("tombstones are left where the last level has several runs", () => {
+  const [leveled = 0, lazy = 0, tiered = 0] = ["leveled", "lazy-leveled", "tiered"].map((name) =>
+    tombstonesLeft(recording("deletes", name), settingsOf("deletes", name)),
+  );
+  expect(tiered).toBeGreaterThan(2 * Math.max(leveled, lazy));
+  const { levels } = recording("deletes", "tiered").end;
+  const runs = levels
+    .at(-1)
+    ?.runs.map(({ tables }) => tables.some(({ tombstones }) => tombstones > 0));
+  expect(runs?.slice(0, -1)).toContain(true);
+  expect(runs?.at(-1)).toBe(false);
 });

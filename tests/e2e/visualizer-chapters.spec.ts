@@ -8,6 +8,10 @@ const CHAPTERS = [
   "basics",
   "crash",
   "levels",
+  "filters",
+  "scans",
+  "stalls",
+  "deletes",
   "partitions",
   "horizontal",
   "spooky",
@@ -31,6 +35,12 @@ const SHOWN: Record<string, (measured: number[]) => boolean> = {
   basics: ([memory = 0, flushed = 0]) => memory === 1 && flushed === 2,
   crash: ([sixth = 0, each = 0, none = 10]) => sixth === 6 && each === 10 && none === 0,
   levels: ([leveled = 0, lazy = 0, tiered = 0]) => leveled > lazy && lazy > tiered,
+  filters: ([five = 0, ten = 0, monkey = 0]) => five > 6 * ten && ten > monkey,
+  scans: ([leveledGet = 0, leveled = 0, tieredGet = 0, tiered = 0]) =>
+    leveledGet === tieredGet && tiered > leveled && leveled > leveledGet,
+  stalls: ([one = 0, four = 0, slow = 1, tiered = 1]) =>
+    four > one && one > 0 && slow === 0 && tiered === 0,
+  deletes: ([leveled = 0, lazy = 0, tiered = 0]) => tiered > leveled && leveled > lazy,
   partitions: ([size = 0, local = 0, global = 0]) => local > 2 * size && global > local,
   horizontal: ([full = 0, leveling = 0, tiering = 0]) => full > leveling && leveling > tiering,
   spooky: ([full = 0, partial = 0, spooky = 0]) => full > partial && partial > spooky,
@@ -51,6 +61,68 @@ for (const id of CHAPTERS) {
     expect(SHOWN[id]?.(measured), String(measured)).toBe(true);
   });
 }
+
+/** Whether the picture has the label of an arrow: rows of pixels of ink, one below the other. */
+function hasArrow(page: Page): Promise<boolean> {
+  return page.locator(".strata canvas").evaluate((canvas: HTMLCanvasElement) => {
+    const [long, rows] = [60, 3];
+    const ink = [0x16, 0x20, 0x1f];
+    const { width, height } = canvas;
+    const data = canvas.getContext("2d")?.getImageData(0, 0, width, height).data ?? [];
+    const isInk = (at: number) => ink.every((part, i) => data[at * 4 + i] === part);
+    let below = 0;
+    for (let y = 0; y < height && below < rows; y++) {
+      let [run, most] = [0, 0];
+      for (let x = 0; x < width; x++) {
+        run = isInk(y * width + x) ? run + 1 : 0;
+        most = Math.max(most, run);
+      }
+      below = most >= long ? below + 1 : 0;
+    }
+    return below === rows;
+  });
+}
+
+/** The chapters that have a recording to watch. */
+const WATCHED = CHAPTERS.filter((id) => id !== "crash" && id !== "choose");
+
+for (const id of WATCHED) {
+  test(`${id} opens at its moment, and it happens`, async ({ context, origin }) => {
+    const page = await context.newPage();
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.goto(`${origin}/demo/#ch=${id}`);
+    const moments = page.getByRole("group", { name: "Moments" }).getByRole("button");
+    const time = page.locator(".watch .transport strong").first();
+    for (let i = 0; i < Math.max(await moments.count(), 1); i++) {
+      if (i > 0) await moments.nth(i).click();
+      await expect(page.locator(".watched [role=status]")).toContainText("Watch this.");
+      await expect(page.getByRole("button", { name: "Play", exact: true })).toBeVisible();
+      await expect.poll(() => hasArrow(page)).toBe(true);
+      const before = await time.innerText();
+      await page.getByRole("button", { name: "Watch it happen" }).click();
+      await expect(time).not.toHaveText(before);
+      // It ends by itself.
+      await expect(page.getByRole("button", { name: "Play", exact: true })).toBeVisible();
+    }
+  });
+}
+
+test("what a chapter watches can be opened in the visualizer", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.goto(`${origin}/demo/#ch=deletes`);
+  await page.getByRole("button", { name: "Moment 2" }).click();
+  await page.getByRole("link", { name: "Open in the visualizer" }).click();
+  const said = page.locator(".watched [role=status]");
+  await expect(said).toContainText("they are dropped");
+  await expect.poll(() => hasArrow(page)).toBe(true);
+  await page.keyboard.press("t");
+  await expect(page.locator(".tables tbody tr", { hasText: "watch this" })).toHaveCount(1);
+  await expect(said).toContainText("Watch this.");
+  // Another recording is watched for nothing.
+  await page.getByRole("combobox", { name: "Policy" }).selectOption("tiered");
+  await expect(page.locator(".watched")).toHaveCount(0);
+});
 
 test("chapters follow one another, and a recording of a question can be opened", async ({
   context,
@@ -94,6 +166,28 @@ test("the examples can be worked", async ({ context, origin }) => {
   await chapter("bucket");
   await page.getByRole("button", { name: "split and join" }).click();
   await expect(page.locator(".figure [role=status]")).toContainText("No bucket is too hot");
+  await chapter("filters");
+  await page.getByRole("slider", { name: "bits per key" }).press("Home");
+  await expect(page.locator(".figure .controls button", { hasText: "◇" })).not.toHaveCount(0);
+  await page.getByRole("slider", { name: "bits per key" }).press("End");
+  await expect(page.locator(".figure .controls button", { hasText: "◇" })).toHaveCount(0);
+  await chapter("scans");
+  await page.getByRole("slider", { name: "runs" }).press("Home");
+  await expect(page.locator(".figures dd").first()).toHaveText("2");
+  await page.getByRole("slider", { name: "runs" }).press("End");
+  await expect(page.locator(".figures dd").first()).toHaveText("8");
+  await chapter("stalls");
+  await expect(page.locator(".figure [role=status]")).toContainText("Writes wait for");
+  await page.getByRole("slider", { name: "a run is merged in" }).press("Home");
+  await expect(page.locator(".figure [role=status]")).toContainText("Writes never wait");
+  await chapter("deletes");
+  await page.getByRole("button", { name: "merge level 0" }).click();
+  await page.getByRole("button", { name: "drop the tombstone" }).click();
+  await expect(page.locator(".figure [role=status]")).toContainText("fern is back");
+  await page.getByRole("button", { name: "again" }).click();
+  for (const level of [0, 1, 2])
+    await page.getByRole("button", { name: `merge level ${level}` }).click();
+  await expect(page.locator(".figure [role=status]")).toContainText("dropped the tombstone");
 });
 
 /** Work on the example of each chapter, away from its first state. */
@@ -113,6 +207,19 @@ const WORKED: Record<string, (page: Page) => Promise<void>> = {
     await expect(page.locator(".figure [role=status]")).toContainText("1 write lost");
   },
   levels: (page) => page.getByRole("button", { name: "lazy leveling" }).click(),
+  filters: async (page) => {
+    await page.getByRole("button", { name: "elm" }).click();
+    await page.getByRole("slider", { name: "bits per key" }).press("ArrowLeft");
+  },
+  scans: async (page) => {
+    await page.getByRole("slider", { name: "runs" }).press("ArrowLeft");
+    await page.getByRole("slider", { name: "first key" }).press("ArrowRight");
+  },
+  stalls: (page) => page.getByRole("slider", { name: "a run is merged in" }).press("ArrowRight"),
+  deletes: async (page) => {
+    await page.getByRole("checkbox", { name: "an older version in level 2" }).check();
+    await page.getByRole("button", { name: "merge level 0" }).click();
+  },
   partitions: async (page) => {
     await page.getByRole("radio", { name: "halve the key space" }).check();
     await page.getByRole("slider", { name: "keys per table" }).press("ArrowLeft");
@@ -291,6 +398,27 @@ for (const scheme of ["light", "dark"] as const) {
   });
 }
 
+test("a chapter is presented part by part, then the next", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await page.goto(`${origin}/demo/#ch=partitions`);
+  await expect(page.locator(".watched")).toContainText("Watch this.");
+  await page.keyboard.press("p");
+  await expect(page.locator(".chapters nav")).toHaveCount(0);
+  const top = (part: string) =>
+    page.locator(part).evaluate((one) => Math.abs(one.getBoundingClientRect().top));
+  for (const part of [".figure", ".watch", ".question"]) {
+    await page.keyboard.press("PageDown");
+    await expect.poll(() => top(part)).toBeLessThan(2);
+  }
+  await page.keyboard.press("PageDown");
+  await expect(page.locator(".count")).toContainText("Chapter 9");
+  await expect.poll(() => page.evaluate(() => scrollY)).toBe(0);
+  await page.keyboard.press("PageUp");
+  await expect(page.locator(".count")).toContainText("Chapter 8");
+  await page.keyboard.press("Escape");
+  await expect(page.locator(".chapters nav")).toBeVisible();
+});
+
 test("chapters fit a phone", async ({ context, origin }) => {
   const page = await context.newPage();
   await page.setViewportSize({ width: 360, height: 740 });
@@ -299,5 +427,12 @@ test("chapters fit a phone", async ({ context, origin }) => {
     await expect(page.locator(".figure")).toBeVisible();
     const width = await page.evaluate(() => document.documentElement.scrollWidth);
     expect(width, id).toBeLessThanOrEqual(360);
+    const small = await page.locator(".chapter button:visible").evaluateAll((buttons) =>
+      buttons
+        .map((button) => [button.textContent, button.getBoundingClientRect()] as const)
+        .filter(([, { width, height }]) => Math.min(width, height) < 44)
+        .map(([text]) => text),
+    );
+    expect(small, id).toEqual([]);
   }
 });

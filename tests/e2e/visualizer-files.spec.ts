@@ -128,6 +128,17 @@ test("keys that are text are read on the axis, which can be of plain keys", asyn
   await expect.poll(middle).toBe(byBytes);
 });
 
+test("a saved picture has the arrow to what is watched", async ({ context, origin }) => {
+  const page = await context.newPage();
+  const fragment = "v1&policy=leveled&workload=uniform&load=100000&operations=0&rate=20000";
+  await page.goto(`${origin}/demo/#${fragment}&watch=newest`);
+  await expect(page.locator(".watched")).toContainText("Watch this.");
+  await keepSaved(page);
+  const { text } = await saved(page, "as SVG", "the tree");
+  expect(text).toContain(">watch this</text>");
+  expect(text).toContain("was flushed just now");
+});
+
 test("the tree, the ribbon and the charts are saved as PNG and as SVG", async ({
   context,
   origin,

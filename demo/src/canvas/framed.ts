@@ -9,6 +9,8 @@ export interface Caption {
   /** Sentence of the moment, and the moment itself. */
   title: string;
   moment: string;
+  /** Sentence of what is watched, if something is. */
+  watched: string | undefined;
   /** Lines beside a level, or another band of the picture, and the level's colour. */
   names: readonly { top: number; name: string; size: string; colour: string | undefined }[];
   /** Keys, by their share of the picture's width. */
@@ -28,7 +30,8 @@ export function framed(
   caption: Caption,
   palette: Palette,
 ): Picture {
-  const [wide, tall] = [LEFT + width + RIGHT, TOP + height + BOTTOM];
+  const top = TOP + (caption.watched === undefined ? 0 : LINE);
+  const [wide, tall] = [LEFT + width + RIGHT, top + height + BOTTOM];
   return {
     width: wide,
     height: tall,
@@ -36,18 +39,20 @@ export function framed(
       pen.fillStyle = palette.page;
       pen.fillRect(0, 0, wide, tall);
       pen.save();
-      pen.translate(LEFT, TOP);
+      pen.translate(LEFT, top);
       draw(pen);
       pen.restore();
       write(pen, caption.title, LEFT, 24, `600 18px ${FAMILY}`, palette.ink);
       write(pen, caption.moment, LEFT, 24 + LINE + 3, `13px ${FAMILY}`, palette.ink2);
+      const watched = caption.watched ?? "";
+      write(pen, watched, LEFT, 24 + 2 * LINE + 3, `13px ${FAMILY}`, palette.ink);
       for (const { at, text } of caption.ticks) {
         const x = LEFT + at * width;
-        line(pen, [x, TOP - 10], [x, TOP], palette.ink3, 0.75);
-        if (at < 1) write(pen, text, x + 3, TOP - 3, `12px ${FAMILY}`, palette.ink2);
+        line(pen, [x, top - 10], [x, top], palette.ink3, 0.75);
+        if (at < 1) write(pen, text, x + 3, top - 3, `12px ${FAMILY}`, palette.ink2);
       }
-      for (const { top, name, size, colour } of caption.names) {
-        const y = TOP + top + 12;
+      for (const { top: below, name, size, colour } of caption.names) {
+        const y = top + below + 12;
         if (colour !== undefined) {
           pen.fillStyle = colour;
           pen.fillRect(16, y - 9, 9, 9);
@@ -55,8 +60,8 @@ export function framed(
         write(pen, name, 32, y, `600 13px ${FAMILY}`, palette.ink);
         write(pen, size, 32, y + LINE, `12px ${FAMILY}`, palette.ink2);
       }
-      drawLegend(pen, palette, TOP + height + 18);
-      drawLink(pen, caption.link, wide, TOP + height + 18 + LINE, palette);
+      drawLegend(pen, palette, top + height + 18);
+      drawLink(pen, caption.link, wide, top + height + 18 + LINE, palette);
     },
   };
 }

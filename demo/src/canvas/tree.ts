@@ -10,7 +10,7 @@ import type { Borehole } from "../layout/borehole.ts";
 import type { KeyAxis } from "../layout/key-axis.ts";
 import { overlapping } from "../layout/overlap.ts";
 import { policyMarks, type PrefixRule } from "../layout/policy-marks.ts";
-import { boxOf, NARROW, type Row, type TableBox } from "../layout/rows.ts";
+import { type Box, boxOf, NARROW, type Row, type TableBox } from "../layout/rows.ts";
 import type { GroupBox, Strata } from "../layout/strata.ts";
 import type { Place } from "../source/read-path.ts";
 import type { PlacedTable, State } from "../timeline/state.ts";
@@ -19,6 +19,7 @@ import { hatchAll, line, outline, outlineAll, type Pen, tombstones } from "./mar
 import { keyline, levelColour, type Palette } from "./palette.ts";
 import { drawBorder, drawMarks } from "./policy-marks.ts";
 import { drawMoved, drawRow, drawTables, EDGE, hasFresh, type RowStyle } from "./rows.ts";
+import { drawSight } from "./sight.ts";
 import type { StillLevels } from "./still.ts";
 
 /** Time in which a table glides, a new one rises and a flushed one settles, in milliseconds. */
@@ -62,6 +63,8 @@ export interface Scene {
   /** A read, and what is said of its places. */
   borehole?:
     { hole: Borehole; text: ((places: readonly Place[]) => string) | undefined } | undefined;
+  /** The place of what is watched, which an arrow points at. */
+  watched?: Box | undefined;
 }
 
 /** Draws a scene, with the levels that stay as they are from `still`. */
@@ -84,6 +87,7 @@ export function drawTree(pen: Pen, scene: Scene, still?: StillLevels): void {
   if (scene.borehole !== undefined) {
     drawBorehole(pen, scene.borehole.hole, scene, scene.borehole.text);
   }
+  if (scene.watched !== undefined) drawSight(pen, scene.watched, scene);
 }
 
 /** Memtables, the newest on top: the active one fills from below, sealed ones wait to be flushed. */

@@ -1,9 +1,9 @@
 /** Measurements of a chapter's question: runs of the simulator, to their ends. */
 
 import { start } from "../source/recording.ts";
-import { DEFAULTS, type Settings } from "../source/settings.ts";
+import { DEFAULTS, DELETES, type Settings } from "../source/settings.ts";
 import { encode } from "../source/link.ts";
-import { storeBytes, writeAmplification } from "../timeline/state.ts";
+import { storeBytes, tablesOf, writeAmplification } from "../timeline/state.ts";
 import type { Timeline } from "../timeline/timeline.ts";
 
 /** Measurements, and the place where they can be seen. */
@@ -13,11 +13,21 @@ export interface Measured {
   link?: string;
 }
 
+/** Choice of the settings of most questions. */
+export const SMALL =
+  "The settings are chosen to show the effect at a small scale, in seconds: 300,000 updates of 100,000 " +
+  "keys with values of 1 KiB, at 20,000 a second; memtables and tables of 4 MiB, T = 5. The order holds " +
+  "for them; the figures are no forecast for a store of another size.";
+
 /** The size of recordings in chapters, and a pace at which every policy keeps up. */
 const SIZE = { load: 100_000, operations: 300_000, rate: 20_000, workload: "uniform" } as const;
 
-/** A recording of this size. */
-const sized = (changes: Partial<Settings>): Settings => ({ ...DEFAULTS, ...SIZE, ...changes });
+/** Returns the settings of a recording of this size. */
+export const sized = (changes: Partial<Settings>): Settings => ({
+  ...DEFAULTS,
+  ...SIZE,
+  ...changes,
+});
 
 /** The fragment that opens such a recording. */
 export function linkTo(changes: Partial<Settings>): string {
@@ -44,6 +54,12 @@ export function simulated(
 
 /** Bytes written to tables for each that was accepted. */
 export const writing = ({ end }: Timeline) => writeAmplification(end);
+
+/** Tombstones left in the tree, for each 100 deletes of the workload of updates and deletes. */
+export function tombstonesLeft({ end }: Timeline, { operations }: Settings): number {
+  const left = end.levels.flatMap(tablesOf).reduce((sum, { tombstones }) => sum + tombstones, 0);
+  return (100 * left) / (DELETES * operations);
+}
 
 /** Seconds for which writes waited. */
 export const waiting = ({ end }: Timeline) => end.stalledMicros / 1e6;

@@ -3,6 +3,7 @@
 import type { ScaleBy } from "../layout/bands.ts";
 import type { AxisBy } from "../layout/key-axis.ts";
 import type { Zoom } from "../layout/zoom.ts";
+import { type SightName, SIGHTS } from "../timeline/sights.ts";
 import { fromHex, keyHex } from "./hex.ts";
 import {
   CALM,
@@ -35,6 +36,8 @@ export interface Linked {
   plays?: boolean | undefined;
   /** Whether time moves from decision to decision. */
   reading?: boolean | undefined;
+  /** Kind of moment that the recording is watched for, and shown at unless `at` names another. */
+  watch?: SightName | undefined;
   /** The part of the key space that is shown, if it is not all. */
   zoom?: Zoom | undefined;
   /** Measure of equal widths, if it is not equal bytes. */
@@ -71,6 +74,7 @@ export function encode({
   at,
   speed,
   reading,
+  watch,
   zoom,
   axis,
   scale,
@@ -90,7 +94,7 @@ export function encode({
   const key = read && keyHex(read);
   const shape = { zoom: shown, axis, scale, view, same, sel: selected };
   const pace = reading === true ? "reading" : undefined;
-  const places = { at, speed, pace, ...shape, read: key, cmp, from };
+  const places = { at, speed, pace, watch, ...shape, read: key, cmp, from };
   for (const [name, value] of Object.entries(places)) {
     if (value !== undefined) fields.set(name, String(value));
   }
@@ -121,6 +125,7 @@ export function decode(fragment: string): Linked {
     at: fields.take("at", whole(0)),
     speed: fields.take("speed", (text) => nearestSpeed(Number(text))),
     reading: fields.take("pace", (text) => text === "reading" || undefined),
+    watch: fields.take("watch", among<SightName>(SIGHTS)),
     zoom: fields.take("zoom", zoomOf),
     axis: fields.take("axis", among<AxisBy>({ bytes: true, keys: true })),
     scale: fields.take("scale", among<ScaleBy>({ level: true, tree: true })),
@@ -207,8 +212,9 @@ function zoomOf(text: string): Zoom | undefined {
   return from >= 0 && to <= 1 && to - from >= ZOOM_LEAST ? { from, to } : undefined;
 }
 
-/** Reads the names of policies, unless one of them is unknown or they are too many. */
+/** Reads the names of policies, which may be none, unless one of them is unknown or they are too many. */
 function rivalsOf(text: string): Linked["rivals"] {
+  if (text === "") return [];
   const names = text.split(",");
   const known = names.flatMap((name) => policyOf(name) ?? []);
   return known.length === names.length && known.length <= RIVALS_MAX ? known : undefined;

@@ -16,6 +16,7 @@ export interface Figures {
   read_ios_per_get: number;
   scans: number;
   read_ios_per_scan: number;
+  by_level: { lookups: number; false_positives: number }[];
   stall_seconds: { memtables: number; level0: number; compaction_bytes: number };
   latencies: Partial<Record<string, { max: number }>>;
 }

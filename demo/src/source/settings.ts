@@ -23,6 +23,9 @@ export const WORKLOADS = {
 /** Those whose keys are loaded in order. */
 const ASCENDING: ReadonlySet<string> = new Set(["ascending", "shifting", "hot"]);
 
+/** Share of deletes, in the workload that has some. */
+export const DELETES = 0.3;
+
 /** Prefixes of two bytes, of the workload that has some. */
 export const PREFIXES = 48;
 
@@ -275,7 +278,7 @@ function clientsOf({ workload }: Settings): object {
     case "ascending":
       return { mix: { insert: 1 }, choice: { by: "uniform" } };
     case "deletes":
-      return { mix: { update: 0.7, delete: 0.3 }, choice: { by: "uniform" } };
+      return { mix: { update: 1 - DELETES, delete: DELETES }, choice: { by: "uniform" } };
     case "mixed":
       return { mix: { update: 0.5, read: 0.5 }, choice: { by: "uniform" } };
   }

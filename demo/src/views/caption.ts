@@ -35,6 +35,7 @@ export function captionOf(
   return {
     title: nowSentence(state, shown),
     moment: `${file?.name ?? "Recording"} at ${seconds(shown)} s${under}`,
+    watched: player.sightAt(shown)?.sentence,
     names: [memory, ...levels, ...writing],
     ticks,
     link: file === undefined ? `${page}#${player.link()}` : undefined,

@@ -1,6 +1,7 @@
 /** The moment of a recording that is shown, and how it passes. */
 
 import type { Recording } from "../source/recording.ts";
+import { SPEEDS } from "../source/settings.ts";
 import type { Installed } from "../timeline/history.ts";
 import { TELL } from "./paced.ts";
 import { ReadingPace } from "./reading-pace.ts";
@@ -8,6 +9,9 @@ import { Reads } from "./reads.svelte.ts";
 
 /** Time for which a decision is shown without motion, in milliseconds. */
 const STEP = 1000;
+
+/** Least time in which a part is played, in microseconds of the visitor. */
+const PART = 3e6;
 
 /** More groups than these, installed within a second, are too many to follow: nothing glides. */
 const INSTALLS_MAX = 20;
@@ -28,6 +32,8 @@ export class Clock {
   cursor = 0;
   /** Whether the visitor wants no motion: then a decision a second is shown. */
   protected readonly still = matchMedia("(prefers-reduced-motion: reduce)");
+  /** The moment at which playing ends, if it ends before the recording does. */
+  #until: number | undefined;
   /** The moment of a link, until the recording has come so far or the visitor goes elsewhere. */
   protected linked: number | undefined;
   #lastFrame = 0;
@@ -50,16 +56,26 @@ export class Clock {
   toggle(): void {
     const { status } = this.recording;
     if (!this.playing && status.at !== "running" && this.cursor === this.#end) this.seek(0);
-    this.linked = undefined;
+    this.linked = this.#until = undefined;
     this.playing = !this.playing;
   }
 
   /** Goes to a moment. */
   seek(micros: number): void {
-    this.linked = undefined;
+    this.linked = this.#until = undefined;
     this.cursor = Math.min(Math.max(micros, 0), this.#end);
     this.reads.path = undefined;
     this.shown = this.cursor;
+  }
+
+  /** Plays a part of the recording, or shows its end alone where no motion is wanted. */
+  playPart(from: number, to: number): void {
+    this.seek(this.still.matches ? to : from);
+    if (this.still.matches) return;
+    this.reading = false;
+    this.speed = SPEEDS.findLast((speed) => (to - from) / speed >= PART) ?? SPEEDS[0];
+    this.#until = to;
+    this.playing = true;
   }
 
   /** Shows what happens from now on. */
@@ -115,8 +131,11 @@ export class Clock {
       this.#read(now, passed);
       return;
     }
-    this.cursor = Math.min(this.cursor + passed * 1000 * this.speed, this.#end);
-    if (this.cursor === this.#end && status.at !== "running") {
+    this.cursor = Math.min(this.cursor + passed * 1000 * this.speed, this.#until ?? this.#end);
+    if (this.cursor === this.#until) {
+      this.playing = false;
+      this.shown = this.cursor;
+    } else if (this.cursor === this.#end && status.at !== "running") {
       this.playing = false;
       this.shown = this.cursor;
     } else if (now - this.#lastTold >= TELL) {

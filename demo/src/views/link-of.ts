@@ -14,6 +14,7 @@ export function linkOf(player: Player, chosen: readonly Settings["policy"][] | u
     settings,
     speed,
     reading,
+    watch: player.sightAt(cursor) && player.watched,
     zoom: zoom === WHOLE ? undefined : zoom,
     axis: axisBy === "bytes" ? undefined : axisBy,
     scale: scaleBy === "level" ? undefined : scaleBy,

@@ -3,6 +3,7 @@
 import type { Picture } from "../canvas/picture.ts";
 import type { ScaleBy } from "../layout/bands.ts";
 import type { AxisBy } from "../layout/key-axis.ts";
+import type { WrongFilter } from "../layout/sight.ts";
 import { WHOLE, type Zoom } from "../layout/zoom.ts";
 import { addressOf, attach } from "../source/attached.ts";
 import { ImportedStore, removeImport } from "../source/imported.ts";
@@ -24,6 +25,7 @@ import { StoreRecording, type StoreSource } from "../source/store-recording.ts";
 import { readInWorker, TraceRecording } from "../source/trace-recording.ts";
 import type { Wait } from "../timeline/history.ts";
 import type { Speeds } from "../timeline/limit.ts";
+import { type Sight, type SightName, sightOf } from "../timeline/sights.ts";
 import type { State } from "../timeline/state.ts";
 import { changePolicy } from "./change-policy.ts";
 import { Clock } from "./clock.svelte.ts";
@@ -48,6 +50,9 @@ export class Player extends Clock {
   /** View of the tree, and the rule by which moments of others beside it are found. */
   view: View = $state("picture");
   sameBy: SameBy = $state("bytes");
+  /** Kind of moment that the recording is watched for, and the first of that kind as soon as there is one. */
+  watched: SightName | undefined = $state(undefined);
+  sight: Sight | undefined = $state.raw(undefined);
   linkProblem: string | undefined = $state(undefined);
   rivals: Recording[] = $state.raw([]);
   /** Tree that rivals take over; undefined if they start with nothing. */
@@ -106,11 +111,12 @@ export class Player extends Clock {
       from === undefined ? undefined : { settings: linked.settings, at: from, accepted: 0 },
     );
     this.linkProblem = linked.problem;
+    this.watched = linked.watch;
     this.linked = linked.at;
     this.#linkedRead = linked.read;
     this.reads.active = linked.read !== undefined;
     const plays = !this.still.matches;
-    this.playing = linked.at === undefined && plays;
+    this.playing = linked.at === undefined && linked.watch === undefined && plays;
     this.#playsFromThere = linked.plays === true && plays;
   }
 
@@ -118,6 +124,27 @@ export class Player extends Clock {
   get state(): State {
     void this.version;
     return this.recording.timeline.at(this.shown);
+  }
+
+  /** Shows the first moment of a kind, as soon as the recording has one. */
+  watch(name: SightName): void {
+    this.playing = false;
+    this.watched = name;
+    this.sight = undefined;
+    this.#look();
+  }
+
+  /** Returns what is watched, if it is seen at a moment. */
+  sightAt(micros: number): Sight | undefined {
+    const { sight } = this;
+    return sight && micros >= sight.from && micros <= sight.to ? sight : undefined;
+  }
+
+  /** Returns the table whose filter was wrong about the key that is read. */
+  get wrongFilter(): WrongFilter | undefined {
+    const { path } = this.reads;
+    const table = path?.places.find(({ verdict }) => verdict === "wasted")?.table;
+    return path && table !== undefined ? { table, key: path.key } : undefined;
   }
 
   /** Workers that the recording is known to have. */
@@ -264,6 +291,7 @@ export class Player extends Clock {
   /** Shows a recording of other origin, without rivals. */
   #show(recording: Recording): void {
     this.linkProblem = undefined;
+    this.watched = this.sight = undefined;
     this.stop();
     this.recording = recording;
     this.wait = undefined;
@@ -284,6 +312,7 @@ export class Player extends Clock {
     }
     const settings = { ...before, ...changes };
     if (settings.policy !== before.policy) settings.parameters = {};
+    this.watched = undefined;
     // What is simulated in a second takes the engine minutes.
     if (isLive(settings) !== isLive(before)) Object.assign(settings, sizesOf(settings));
     // A trace is over, and the simulator has workloads of its own.
@@ -362,7 +391,7 @@ export class Player extends Clock {
     this.stop();
     const settings = $state.snapshot(this.settings) as Settings;
     this.cursor = this.shown = 0;
-    this.wait = undefined;
+    this.wait = this.sight = undefined;
     this.reads.path = undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
     const changed = () => (resolve(), this.#grown());
@@ -383,9 +412,20 @@ export class Player extends Clock {
     this.rivals = startRivals(settings, this.#chosen, () => this.#grown(), last, options);
   }
 
+  /** Looks for what is watched. */
+  #look(): void {
+    if (this.watched === undefined || this.sight !== undefined || this.playing) return;
+    this.sight = sightOf(this.recording.timeline, this.watched);
+    if (this.sight === undefined || this.linked !== undefined) return;
+    this.seek(this.sight.at);
+    if ("read" in this.sight.target)
+      void this.read({ by: this.sight.target.read }).then(() => this.reads.finish());
+  }
+
   /** Notes that a recording has grown. */
   readonly #grown = paced(() => {
     this.version += 1;
+    this.#look();
     const linked = this.linked;
     if (linked === undefined || this.playing) return;
     this.seek(linked);

@@ -1,10 +1,10 @@
 /** The chapter on choosing a policy by the operations that a store gets. */
 
-import type { Chapter } from "./chapters.ts";
-import Choose from "./figures/Choose.svelte";
-import { measureMix, type Mix } from "./mixes.ts";
-import { deviceMicros } from "./models/choice.ts";
-import type { Settings } from "../source/settings.ts";
+import type { Chapter } from "../chapter.ts";
+import Choose from "../figures/Choose.svelte";
+import { measureMix, type Mix } from "../mixes.ts";
+import { deviceMicros } from "../models/choice.ts";
+import type { Settings } from "../../source/settings.ts";
 
 /** Updates with some gets, and with half as many scans. */
 export const [GETS, SCANS]: readonly [Mix, Mix] = [

@@ -1,0 +1,74 @@
+/** The chapter on BucketLSM. */
+
+import type { Chapter } from "../chapter.ts";
+import Buckets from "../figures/Buckets.svelte";
+import { simulated, sized, waiting } from "../measure.ts";
+import type { Settings } from "../../source/settings.ts";
+
+/** More writes than one worker can merge. */
+const BUSY: Partial<Settings> = { rate: 100_000, operations: 400_000, device: "nvme", workers: 8 };
+/** The same, most of them of late keys, for as long as buckets need to settle. */
+const HOT: Partial<Settings> = {
+  ...BUSY,
+  operations: 1_000_000,
+  workload: "hot",
+  policy: "bucket",
+};
+/** Buckets that stay as they are. */
+const FIXED = { splitPercent: 100_000, joinPercent: 0, buckets: 8, minBuckets: 8 };
+
+/** The chapter. */
+export const bucket: Chapter = {
+  id: "bucket",
+  name: "BucketLSM",
+  title: "Four workers, and only one is busy. Why?",
+  hook: [
+    "Everything passes through level 0. Its tables overlap each other, so they are merged " +
+      "into level 1 by one job at a time, and writes wait for it however many workers there " +
+      "are.",
+    "BucketLSM cuts level 0 into key ranges, which are merged in parallel. Equal ranges are " +
+      "of no use when all writes go to one of them. So each bucket has a temperature: its " +
+      "share of what was flushed lately, divided by a fair share.",
+  ],
+  figure: Buckets,
+  watch: { settings: sized(HOT), sights: ["split"] },
+  lesson: "Cut where the writes are, not where the keys are.",
+  question: {
+    ask:
+      "100,000 writes a second with eight workers on a fast device, simulated: first 400,000 of " +
+      "keys spread evenly, then 1,000,000, most of them of late keys. For how many seconds do " +
+      "writes wait in all?",
+    unit: "seconds",
+    digits: 1,
+    predictions: [
+      { name: "leveled, even", ...simulated({ ...BUSY, policy: "leveled" }, waiting) },
+      { name: "bucket, even", ...simulated({ ...BUSY, policy: "bucket" }, waiting) },
+      {
+        name: "fixed buckets, late keys",
+        ...simulated({ ...HOT, parameters: FIXED }, waiting),
+      },
+      { name: "bucket, late keys", ...simulated(HOT, waiting) },
+    ],
+    hint:
+      "Who expects fixed buckets to help divides the keys. The writes are what waits, and all of them fall into " +
+      "one bucket, which one worker merges.",
+    after:
+      "With even keys each worker has a bucket of its own, and the stalls behind the one merge " +
+      "of level 0 nearly vanish. Late keys all fall into one of eight buckets. Open the last " +
+      "recording: cold buckets are joined, the hot one rises over the rule at 2 and is split " +
+      "again and again; a split affects only later flushes, so writes wait until none is above " +
+      "the rule, and hardly ever from then on.",
+    scale:
+      "The settings are chosen to make the bottleneck plain within seconds: updates of 100,000 keys " +
+      "with values of 1 KiB, memtables and tables of 4 MiB. A bucket has few tables, and settles " +
+      "within a few flushes; in a large store both take longer.",
+    vary: {
+      say: "a hot range that shifts: splits come late again and again",
+      settings: { ...BUSY, policy: "bucket", workload: "shifting" },
+    },
+  },
+  reference:
+    "J. Park, K. Min, S. Byeon, T. Noh, H. Park, X. He, H.-Y. Kim, Y. Kim: BucketLSM: " +
+    "Breaking the Compaction Scalability Barrier in LSM-Based Key-Value Stores.",
+  report: "bucketlsm",
+};
