@@ -15,7 +15,7 @@ use terrane_policy::{
     PlanContext, Policy, PolicyStatus, Shape, TableId, TableInfo, key_range,
 };
 
-/// How often a table is passed before it is compacted. The defaults are LevelDB's.
+/// The number of lookups that go on past a table before it is compacted. The defaults are LevelDB's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(
     default,

@@ -138,7 +138,7 @@ impl Design {
     }
 }
 
-/// What the machine and the store have that the paper had, as far as that is not a design's own.
+/// Properties of the paper's machine and store that no design decides.
 #[derive(Clone, Copy)]
 struct Machine {
     /// Whether one compaction runs at a time, as by RocksDB's default number of jobs.
@@ -177,10 +177,10 @@ impl Machine {
 /// The setting in words.
 fn setting(store: Scaled, flushes: u64) -> String {
     format!(
-        "{flushes} flushes (the paper: 640) of {} entries (the paper: 65536) of 8 + 1016 bytes, by one client \
-         that takes {} us for each; tables of a flush; universal with RocksDB's defaults, at most 16 groups of \
-         a compaction at once, and leveled with T = 10, whose merges are shared; one compaction at a time; \
-         writes stall at 36 runs in level 0; a page cache of four fifths of figure 5's load (the paper's machine has 32 GB). \
+        "{flushes} flushes (the paper: 640) of {} entries (the paper: 65536) of 8 + 1016 bytes, by one client that \
+         takes {} us for each; tables of a flush; universal with RocksDB's defaults, at most 16 groups of a \
+         compaction at once, and leveled with T = 10, whose merges are shared; one compaction at a time; writes stall \
+         at 36 runs in level 0; a page cache of four fifths of figure 5's load (the paper's machine has 32 GB). \
          Flushes are whole, or cut into about {FLUSH_PARTS} parts where the case says so.",
         store.buffer_entries,
         Machine::PAPER.put_micros

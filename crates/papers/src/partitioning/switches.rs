@@ -25,14 +25,15 @@ pub const MEAN: &str = "all four, 5 to 20 us a put";
 /// A case: its name, whether flushes are whole, and the machine.
 type Case = (&'static str, bool, fn(&mut Machine));
 
-const NOTE: &str = "With all four the order is the paper's, and the lead of global-range is larger than there. One compaction at a \
-     time alone makes it worse: cut flushes then lie in level 0 until the one compaction is done, and each of the \
-     universal policy's is small. It takes whole flushes, of which a compaction merges many, for the parts of old runs \
-     to be worth merging at once; and memory, without which the storage is the bound of all three. How long a put takes \
-     decides how many flushes wait when a compaction begins: at 2 us all three wait for the same merges of level 0 and \
-     end together.";
+const NOTE: &str = "With all four the order is the paper's, and the lead of global-range is larger than there. One \
+     compaction at a time alone makes it worse: cut flushes then lie in level 0 until the one \
+     compaction is done, and each of the universal policy's is small. It takes whole flushes, of \
+     which a compaction merges many, for the parts of old runs to be worth merging at once; and \
+     memory, without which the storage is the bound of all three. How long a put takes decides how \
+     many flushes wait when a compaction begins: at 2 us all three wait for the same merges of level \
+     0 and end together.";
 
-/// What the paper has, alone and together.
+/// The switches, alone and together.
 const CASES: [Case; 13] = [
     (NOTHING, false, |_| ()),
     ("whole flushes alone", true, |_| ()),
