@@ -4,7 +4,8 @@
 //!    takes effect at once, a merge starts. It is shared among workers as its plan says, or else among
 //!    as many as the options allow, each with at least [`crate::Config::subcompaction_bytes`] to read.
 //!    One flush runs at a time, in addition to the workers.
-//! 2. A job reads and writes chunk by chunk. A chunk is done when the device has transferred it and
+//! 2. A job reads and writes chunk by chunk. It reads from the device what the page cache did not hold when its merge
+//!    started. A chunk is done when the device has transferred it and
 //!    the processor has merged it, whichever is later: reading, merging and writing overlap.
 //! 3. Writes reach flash in the order in which chunks start. Garbage collection's reads and writes
 //!    take device time.
@@ -167,6 +168,7 @@ impl Simulation {
     fn begin_merge(&mut self, task: Task, begun: Time) {
         let inputs = self.tree.inputs(&task.group);
         let reads: u64 = inputs.iter().map(|t| t.info.bytes).sum();
+        let missing = self.page_cache.missing(&inputs);
         let has_tombstones = inputs.iter().any(|t| t.info.tombstones > 0);
         let mut rule =
             has_tombstones.then(|| self.scheduler.tombstones(self.tree.shape(), &task.group));
@@ -209,7 +211,7 @@ impl Simulation {
         let (read_so_far, written_so_far) = (0, 0);
         self.merges.insert(
             merge,
-            Merge { task, begun, from, reads, read_so_far, written_so_far, open, outputs },
+            Merge { task, begun, from, reads, missing, read_so_far, written_so_far, open, outputs },
         );
     }
 
@@ -240,11 +242,14 @@ impl Simulation {
         let of_flush = device.flush_nanos_per_byte.filter(|_| matches!(job.work, Work::Flush(_)));
         let nanos_per_byte = of_flush.unwrap_or(device.merge_nanos_per_byte);
         let merged = job.merged(&chunk) as f64;
+        let mut missing = 1.0;
         if let Work::Part(merge, _) = job.work {
+            missing = self.merges.get(&merge).map_or(missing, |merge| merge.missing);
             self.tell_progress(merge, &chunk, now);
         }
         let moved = self.write_chunk(&chunk, now)?;
-        let transferred = self.queue.chunk(now, chunk.read + moved, chunk.written() + moved);
+        let read = (chunk.read as f64 * missing) as u64;
+        let transferred = self.queue.chunk(now, read + moved, chunk.written() + moved);
         if let Some(job) = self.jobs.get_mut(&number) {
             job.transferred = transferred;
         }
@@ -290,7 +295,8 @@ impl Simulation {
         let mut moved = 0;
         for piece in &chunk.pieces {
             self.store_bytes += piece.bytes;
-            self.half_written += usize::from(piece.begins);
+            self.half_written += usize::from(piece.from == 0);
+            self.page_cache.write(piece.file, piece.from, piece.bytes);
             moved += self.append(piece.file.0, piece.bytes, piece.ends, now)?;
         }
         self.observe(now);

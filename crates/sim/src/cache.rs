@@ -12,19 +12,23 @@ struct Node {
 }
 
 /// The blocks in memory. A block is identified by its table and its index there. Blocks of removed
-/// tables stay until they are evicted.
+/// tables stay until they are evicted, or are removed.
 pub(crate) struct Cache {
     capacity: usize,
     slots: HashMap<(u64, u64), usize>,
     nodes: Vec<Node>,
+    /// Slots of blocks that were removed.
+    free: Vec<usize>,
     newest: usize,
     oldest: usize,
 }
 
 impl Cache {
     /// A cache of this many blocks.
-    pub(crate) fn new(capacity: usize) -> Self {
-        Cache { capacity, slots: HashMap::new(), nodes: Vec::new(), newest: NONE, oldest: NONE }
+    pub(crate) fn new(capacity: u64) -> Self {
+        let (slots, nodes, free) = (HashMap::new(), Vec::new(), Vec::new());
+        let capacity = usize::try_from(capacity).unwrap_or(usize::MAX);
+        Cache { capacity, slots, nodes, free, newest: NONE, oldest: NONE }
     }
 
     /// Whether a block is in memory.
@@ -43,7 +47,12 @@ impl Cache {
             self.link(slot);
             return true;
         }
-        let slot = if self.nodes.len() < self.capacity {
+        let slot = if let Some(slot) = self.free.pop() {
+            if let Some(node) = self.nodes.get_mut(slot) {
+                node.key = key;
+            }
+            slot
+        } else if self.nodes.len() < self.capacity {
             self.nodes.push(Node { key, newer: NONE, older: NONE });
             self.nodes.len() - 1
         } else {
@@ -57,6 +66,14 @@ impl Cache {
         self.slots.insert(key, slot);
         self.link(slot);
         false
+    }
+
+    /// Removes a block, if it is in memory.
+    pub(crate) fn remove(&mut self, table: u64, block: u64) {
+        if let Some(slot) = self.slots.remove(&(table, block)) {
+            self.unlink(slot);
+            self.free.push(slot);
+        }
     }
 
     /// Unlinks a node.
@@ -93,18 +110,23 @@ mod tests {
     proptest! {
         #[test]
         fn it_holds_the_blocks_read_last(
-            capacity in 0usize..6,
-            reads in prop::collection::vec((0u64..2, 0u64..5), 0..80),
+            capacity in 0u64..6,
+            reads in prop::collection::vec((0u64..2, 0u64..5, prop::bool::weighted(0.2)), 0..80),
         ) {
             let mut cache = Cache::new(capacity);
             let mut held: Vec<(u64, u64)> = Vec::new();
-            for key in reads {
+            for (table, block, is_removed) in reads {
+                let key = (table, block);
                 let there = held.contains(&key);
                 held.retain(|k| *k != key);
-                held.insert(0, key);
-                held.truncate(capacity);
-                prop_assert_eq!(cache.holds(key.0, key.1), there);
-                prop_assert_eq!(cache.read(key.0, key.1), there);
+                prop_assert_eq!(cache.holds(table, block), there);
+                if is_removed {
+                    cache.remove(table, block);
+                } else {
+                    held.insert(0, key);
+                    held.truncate(capacity as usize);
+                    prop_assert_eq!(cache.read(table, block), there);
+                }
             }
         }
     }

@@ -5,7 +5,7 @@
 //!    operation's latency starts when it arrives, or in a closed loop when it is taken.
 //! 2. An operation takes processor time, on cores that it shares ([`crate::cores`]). A write takes
 //!    effect when it starts, unless it stalls: then it waits for background work (`writes.rs`).
-//! 3. A read then needs its blocks, one after another; those that are not cached take device time.
+//! 3. A read then needs its blocks, one after another; those that neither cache holds take device time.
 
 use crate::clock::{Thread, Time, nanos, seconds};
 use crate::config::SimulationError;
@@ -186,19 +186,23 @@ impl Simulation {
         let key = self.operations.key(number);
         let per_block = entries_per_block(self.config.block_bytes, self.sizes.put());
         self.meters.add(|sums| sums.gets += 1);
-        let (mut blocks, mut found) = (Vec::new(), None);
+        let (mut blocks, mut found, mut asked) = (Vec::new(), None, Vec::new());
         if !self.memory.holds(key) {
             let meters = &mut self.meters;
             reads::get(&self.tree, key, per_block, |probe| {
                 meters.add(|sums| sums.probe(&probe));
                 blocks.extend(probe.block);
+                asked.push(probe.table);
                 found = probe.found.or(found);
             });
         }
         let values = self.value_blocks(found.filter(|e| e.is_value()));
         let (end, read) = self.read_blocks(blocks.iter().chain(&values), now);
         self.meters.add(|sums| sums.get_blocks += read);
-        if self.scheduler.looked_up(blocks.iter().map(|(table, _)| *table)) {
+        let passed = asked.first().filter(|_| asked.len() > 1);
+        let passed = passed.and_then(|table| self.tree.table(*table));
+        let is_charged = passed.is_some_and(|table| self.scheduler.went_past(&table.info));
+        if self.scheduler.looked_up(blocks.iter().map(|(table, _)| *table)) || is_charged {
             self.dispatch(now)?;
         }
         Ok(end)
@@ -245,7 +249,7 @@ impl Simulation {
         let (mut at, mut asked, mut read) = (now, 0, 0);
         for (table, block) in blocks {
             asked += 1;
-            if !self.cache.read(table.0, *block) {
+            if !self.cache.read(table.0, *block) && !self.page_cache.read((*table, *block)) {
                 let sharing = (self.jobs.len() + self.reading) as u64;
                 at = self.queue.block(now, at, self.config.block_bytes, sharing);
                 read += 1;

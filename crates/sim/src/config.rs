@@ -4,6 +4,7 @@ use crate::device::Device;
 use crate::entry::Sizes;
 use crate::flash::FlashOptions;
 use crate::guards::Guards;
+use crate::seeks::Seeks;
 use serde::{Deserialize, Serialize};
 use terrane_policy::{BadOption, FilterBits, PolicyOptions};
 use terrane_workload::{Choice, Clients, KeyOrder, KeyPrefixes, Workload};
@@ -16,6 +17,8 @@ pub struct Config {
     pub policy: PolicyOptions,
     /// PebblesDB's guards, in place of the policy.
     pub guards: Option<Guards>,
+    /// LevelDB's compactions of tables that lookups went on past, beside the policy's.
+    pub seeks: Option<Seeks>,
     /// Whether merges from below level 0 pause while a memtable is flushed or level 0 is merged, as SILK
     /// schedules them.
     pub pause_deeper_merges: bool,
@@ -38,6 +41,9 @@ pub struct Config {
     pub delayed_write_rate: u64,
     /// Threads that merge. A flush runs in addition.
     pub workers: usize,
+    /// The most compactions that run at once; 0 for as many as the policy plans. RocksDB's default is 1: of its two
+    /// background jobs one is left for flushes.
+    pub max_compactions: usize,
     /// The most workers that share a merge. Each writes tables of its own.
     pub subcompactions: usize,
     /// The least bytes that a worker reads of a merge that it shares.
@@ -59,6 +65,9 @@ pub struct Config {
     pub filter_bits_per_key: f64,
     /// Bytes of the block cache.
     pub cache_bytes: u64,
+    /// Bytes of the operating system's page cache, which holds what was written to tables and what clients read; 0
+    /// for files that are read past it. The engine has no such cache in a browser.
+    pub page_cache_bytes: u64,
     /// Whether a range read leaves tables alone whose first key it does not come to, which takes that key from
     /// elsewhere than from the table. If not, it reads a block of each run, as the engine does.
     pub lazy_scans: bool,
@@ -87,6 +96,7 @@ impl Default for Config {
         Config {
             policy: PolicyOptions::default(),
             guards: None,
+            seeks: None,
             pause_deeper_merges: false,
             buffer_bytes: 64 << 20,
             max_immutable_memtables: 2,
@@ -96,6 +106,7 @@ impl Default for Config {
             hard_pending_compaction_bytes: 0,
             delayed_write_rate: 16 << 20,
             workers: 16,
+            max_compactions: 0,
             subcompactions: 1,
             subcompaction_bytes: 64 << 20,
             cores: 0,
@@ -106,6 +117,7 @@ impl Default for Config {
             block_bytes: 4096,
             filter_bits_per_key: 10.0,
             cache_bytes: 8 << 20,
+            page_cache_bytes: 0,
             lazy_scans: false,
             log: true,
             device: Device::default(),
@@ -235,6 +247,13 @@ impl Config {
                 check(what, found as f64, (1.0, 9e15), "1 to 9e15")?;
             }
             check("guards.last-level", *last_level as f64, (1.0, 32.0), "1 to 32")?;
+        }
+        if let Some(Seeks { bytes, least, target_file_bytes }) = &self.seeks {
+            let sizes = [("seeks.bytes", *bytes), ("seeks.target-file-bytes", *target_file_bytes)];
+            for (what, found) in sizes {
+                check(what, found as f64, (1.0, 9e15), "1 to 9e15")?;
+            }
+            check("seeks.least", *least as f64, (0.0, 9e15), "0 to 9e15")?;
         }
         check("value-pointer-bytes", self.value_pointer_bytes as f64, (0.0, 1e12), "0 to 1e12")?;
         // A single run is never merged with another.

@@ -64,6 +64,9 @@ impl Simulation {
             time: now - merge.begun,
         });
         self.store_bytes -= read;
+        for input in self.tree.inputs(&merge.task.group) {
+            self.page_cache.remove(&input.info);
+        }
         for input in &merge.task.group.inputs {
             self.remove_file(input.0);
         }

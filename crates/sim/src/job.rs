@@ -27,6 +27,8 @@ pub(crate) struct Merge {
     pub(crate) from: usize,
     /// Bytes of its inputs, those that were read, and those of its outputs that were written.
     pub(crate) reads: u64,
+    /// Share of them that the page cache did not hold at its start.
+    pub(crate) missing: f64,
     pub(crate) read_so_far: u64,
     pub(crate) written_so_far: u64,
     /// Parts that are not done.
@@ -46,9 +48,9 @@ pub(crate) struct Part {
 /// The part of a chunk that goes to one file.
 pub(crate) struct Piece {
     pub(crate) file: TableId,
+    /// Bytes of the file before it.
+    pub(crate) from: u64,
     pub(crate) bytes: u64,
-    /// Whether it is the first of the file.
-    pub(crate) begins: bool,
     /// Whether it is the last of the file.
     pub(crate) ends: bool,
 }
@@ -133,12 +135,12 @@ impl Job {
         let mut pieces = Vec::new();
         while left > 0 {
             let Some(table) = self.outputs.get(self.output) else { break };
-            let begins = self.written == 0;
+            let from = self.written;
             let bytes = left.min(table.info.bytes - self.written);
             left -= bytes;
             self.written += bytes;
             let ends = self.written == table.info.bytes;
-            pieces.push(Piece { file: table.info.id, bytes, begins, ends });
+            pieces.push(Piece { file: table.info.id, from, bytes, ends });
             if ends {
                 (self.output, self.written) = (self.output + 1, 0);
             }

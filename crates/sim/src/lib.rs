@@ -43,10 +43,12 @@ mod job;
 mod memory;
 mod merge;
 mod meter;
+mod page_cache;
 mod pause;
 mod reads;
 mod report;
 mod schedule;
+mod seeks;
 mod share;
 mod simulation;
 #[cfg(test)]
@@ -63,6 +65,7 @@ pub use guards::Guards;
 pub use report::{
     Figures, LevelFigures, LevelReport, MergeFigures, PhaseReport, Report, StallSeconds, Window,
 };
+pub use seeks::Seeks;
 pub use simulation::{Listener, Simulation};
 pub use terrane_workload::{
     Arrivals, Choice, Clients, Distribution, KeyOrder, KeyPrefixes, Kind, Latencies, Latency, Mix,

@@ -2,10 +2,13 @@
 //!
 //! It schedules in the same order as the engine:
 //! 1. Groups of compactions that have started are handed out first.
-//! 2. Then the policy is asked for a plan, once per change of the tree ([`propose`]).
+//! 2. Then the policy is asked for a plan, once per change of the tree ([`propose`]), unless as many compactions run
+//!    as the options allow.
 
+use crate::config::Config;
 use crate::entry::Entry;
 use crate::guards::Guards;
+use crate::seeks::{Seeking, Seeks};
 use crate::trace::KEYSPACE;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -58,6 +61,14 @@ pub(crate) struct Task {
     pub(crate) group: Arc<Group>,
 }
 
+/// A policy, with the compactions that seeks cause.
+fn seeking(policy: Box<dyn Policy>, seeks: Option<&Seeks>) -> Box<dyn Policy> {
+    match seeks.cloned() {
+        Some(seeks) => Box::new(Seeking { policy, seeks }),
+        None => policy,
+    }
+}
+
 /// The parts of the store that planning uses.
 pub(crate) struct Situation<'a> {
     pub(crate) shape: &'a Shape,
@@ -88,9 +99,13 @@ pub(crate) struct Scheduler {
     state: Vec<u8>,
     /// The guards, if they are the policy.
     guards: Option<Guards>,
+    /// Compactions that seeks cause, if the policy has them beside its own.
+    seeks: Option<Seeks>,
     l0_stop_trigger: usize,
     filter_bits: FilterBits,
     workers: usize,
+    /// The most compactions that run at once; 0 for no limit.
+    max_compactions: usize,
     begun: Vec<Begun>,
     /// Whether the tree has changed since the policy last had no plan.
     unplanned: bool,
@@ -107,25 +122,21 @@ pub(crate) struct Scheduler {
 }
 
 impl Scheduler {
-    pub(crate) fn new(
-        options: &PolicyOptions,
-        guards: Option<Guards>,
-        l0_stop_trigger: usize,
-        filter_bits: FilterBits,
-        workers: usize,
-    ) -> Result<Self, BadOption> {
-        let policy = match &guards {
+    pub(crate) fn new(config: &Config) -> Result<Self, BadOption> {
+        let policy = match &config.guards {
             Some(guards) => Box::new(guards.clone()),
-            None => options.build()?,
+            None => seeking(config.policy.build()?, config.seeks.as_ref()),
         };
         let state = policy.adopt(&Shape::default());
         Ok(Scheduler {
             policy,
             state,
-            guards,
-            l0_stop_trigger,
-            filter_bits,
-            workers,
+            guards: config.guards.clone(),
+            seeks: config.seeks.clone(),
+            l0_stop_trigger: config.l0_stop_trigger,
+            filter_bits: config.filter_bits(),
+            workers: config.workers,
+            max_compactions: config.max_compactions,
             begun: Vec::new(),
             unplanned: false,
             refused: 0,
@@ -143,7 +154,7 @@ impl Scheduler {
         options: &PolicyOptions,
         shape: &Shape,
     ) -> Result<(), BadOption> {
-        let policy = options.build()?;
+        let policy = seeking(options.build()?, self.seeks.as_ref());
         self.keep(policy.adopt(shape));
         (self.policy, self.guards) = (policy, None);
         self.begun.iter_mut().for_each(|compaction| compaction.own = false);
@@ -180,6 +191,18 @@ impl Scheduler {
         self.read(tables, self.observed.point_reads)
     }
 
+    /// Charges a table that a point read went on past, if seeks cause compactions; returns whether to ask the policy.
+    pub(crate) fn went_past(&mut self, table: &TableInfo) -> bool {
+        let Some(seeks) = &self.seeks else { return false };
+        let charged = self.observed.table_reads.update(table.id, |charged| {
+            *charged += 1;
+            *charged
+        });
+        let is_due = charged == seeks.allowed(table);
+        self.unplanned |= is_due;
+        is_due
+    }
+
     /// Counts a range read and the tables that it came to, each once; returns whether to ask the policy.
     pub(crate) fn scanned(&mut self, tables: Vec<TableId>) -> bool {
         self.observed.range_reads += 1;
@@ -188,7 +211,7 @@ impl Scheduler {
 
     /// Counts the tables that a read of some kind came to, the last of `reads`.
     fn read(&mut self, tables: impl IntoIterator<Item = TableId>, reads: u64) -> bool {
-        if !self.policy.watches_reads() {
+        if !self.policy.watches_reads() || self.seeks.is_some() {
             return false;
         }
         for table in tables {
@@ -271,7 +294,7 @@ impl Scheduler {
             if let Some((compaction, group)) = waiting {
                 return Some(Next::Group(Task { compaction, group }));
             }
-            if !self.unplanned {
+            if !self.unplanned || self.is_full() {
                 return None;
             }
             match self.plan(&mut situation) {
@@ -282,6 +305,11 @@ impl Scheduler {
                 }
             }
         }
+    }
+
+    /// Whether as many compactions run as may.
+    fn is_full(&self) -> bool {
+        self.max_compactions > 0 && self.begun.len() >= self.max_compactions
     }
 
     /// Asks the policy once.
@@ -414,7 +442,7 @@ impl Scheduler {
         let Some(compaction) = self.begun.get_mut(at) else { return false };
         compaction.open.retain(|open| !Arc::ptr_eq(open, group));
         let ends = compaction.open.is_empty();
-        if group.action != Action::Move {
+        if group.action != Action::Move || self.seeks.is_some() {
             for table in &group.inputs {
                 self.observed.table_reads.remove(table);
             }

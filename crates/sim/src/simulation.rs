@@ -19,6 +19,7 @@ use crate::flash::Flash;
 use crate::job::{Job, Merge, Part};
 use crate::memory::Memory;
 use crate::meter::{Grouped, Levels, Machine, Meters};
+use crate::page_cache::PageCache;
 use crate::report::{LevelReport, PhaseReport, Report, Window};
 use crate::schedule::Scheduler;
 use crate::trace::{Header, KEYSPACE};
@@ -102,6 +103,7 @@ pub struct Simulation {
     /// Bytes that are not yet logged.
     pub(crate) unlogged: u64,
     pub(crate) cache: Cache,
+    pub(crate) page_cache: PageCache,
     pub(crate) live: BitSet,
     pub(crate) meters: Meters,
     phases: Vec<PhaseReport>,
@@ -120,7 +122,6 @@ impl Simulation {
     /// An option outside its range.
     pub fn new(config: Config) -> Result<Self, SimulationError> {
         config.validate()?;
-        let blocks = config.cache_bytes / config.block_bytes;
         Ok(Simulation {
             sizes: config.stored_sizes(),
             time: 0,
@@ -139,13 +140,7 @@ impl Simulation {
             delayed_until: 0,
             memory: Memory::new(config.workload.has_gets()),
             tree: Tree::default(),
-            scheduler: Scheduler::new(
-                &config.policy,
-                config.guards.clone(),
-                config.l0_stop_trigger,
-                config.filter_bits(),
-                config.workers,
-            )?,
+            scheduler: Scheduler::new(&config)?,
             last_id: 0,
             jobs: BTreeMap::new(),
             last_job: 0,
@@ -162,7 +157,8 @@ impl Simulation {
             half_written: 0,
             logs: (0, 0),
             unlogged: 0,
-            cache: Cache::new(usize::try_from(blocks).unwrap_or(usize::MAX)),
+            cache: Cache::new(config.cache_bytes / config.block_bytes),
+            page_cache: PageCache::new(config.page_cache_bytes, config.block_bytes),
             live: BitSet::default(),
             meters: Meters::new(config.window),
             phases: Vec::new(),

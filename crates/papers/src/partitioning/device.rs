@@ -47,7 +47,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
             let case = case(faster, design);
             progress(&format!("device, {case}"));
             let load = flushes * store.buffer_entries;
-            let mut config = design.config(store, Workload { load, ..Workload::default() }, 16);
+            let mut config = design.config(scale, Workload { load, ..Workload::default() }, 16);
             config.device.read_speed *= f64::from(faster);
             config.device.write_speed *= f64::from(faster);
             let report = simulate(&case, config)?;

@@ -1,13 +1,13 @@
 //! Figures 5 to 12: a load of distinct keys, then point reads and scans.
 
-use super::{Design, GLOBAL, GLOBAL_WHOLE, LEVELED, LOCAL, NONE, SIZE, setting, store};
+use super::{Design, GLOBAL, GLOBAL_CUT, LEVELED, LOCAL, LOCAL_CUT, NONE, SIZE, setting, store};
 use crate::figure::{Figure, Source};
 use crate::scaled::simulate;
 use crate::{PapersError, Scale};
 use terrane_sim::{Clients, Distribution, KeyOrder, Kind, Mix, Phase, Report, Workload};
 
-/// The designs of the figures, and whole flushes beside them.
-pub const DESIGNS: [Design; 6] = [NONE, SIZE, LOCAL, GLOBAL, GLOBAL_WHOLE, LEVELED];
+/// The designs of the figures, and cut flushes beside them.
+pub const DESIGNS: [Design; 7] = [NONE, SIZE, LOCAL, GLOBAL, LOCAL_CUT, GLOBAL_CUT, LEVELED];
 
 /// Seconds from the first write until compactions have nothing left to do.
 pub const TIME: &str = "seconds of writing";
@@ -15,6 +15,9 @@ pub const TIME: &str = "seconds of writing";
 pub const BUSY: &str = "seconds of compaction";
 /// Writes of merges in these loads.
 pub const THROUGHPUT: &str = "MB compacted a second";
+/// Bytes of the load for each second in which any merge ran: what is left of a policy's throughput once it has written
+/// more than another's.
+pub const LOADED: &str = "MB loaded a second of compaction";
 /// Bytes written by flushes and merges for each byte of the user.
 pub const WRITES: &str = "write amplification";
 /// Merges and moved tables of a compaction.
@@ -61,6 +64,7 @@ pub fn random(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         ("global-range over size", TIME, 0.87),
         ("global-range over size", TABLES, 1.08),
         ("local-range over size", TABLES, 1.7),
+        ("leveled over global-range", LOADED, 1.0 / 1.3),
     ] {
         figure.compare(over, measure, (Source::Derived, paper));
     }
@@ -80,6 +84,14 @@ pub fn skewed(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         (scale, KeyOrder::Skewed),
         progress,
     )?;
+    let over_random = random(scale, progress)?;
+    for (design, paper) in [(LOCAL, 0.87), (GLOBAL, 1.38)] {
+        let tables = |figure: &Figure| figure.number(design.name, TABLES);
+        if let (Some(ours), Some(other)) = (tables(&figure), tables(&over_random)) {
+            let case = format!("{} over random keys", design.name);
+            figure.beside(&case, TABLES, ours / other, (Source::Measured, paper));
+        }
+    }
     figure.notes.push(
         "None, size and leveled do what they do in figures 5 to 8, to the last number but gets: the keys are those \
          keys, squared as fractions of the key space, so that they come in the same order and none comes twice, and \
@@ -109,7 +121,7 @@ fn load(
         progress(&format!("{id}, {}", design.name));
         let report = simulate(
             design.name,
-            design.config(store, workload(flushes * store.buffer_entries, order, scale), 16),
+            design.config(scale, workload(flushes * store.buffer_entries, order, scale), 16),
         )?;
         measure(&mut figure, design.name, &report, store.factor(), store.buffer());
     }
@@ -117,8 +129,9 @@ fn load(
         ("global-range over none", (GLOBAL, NONE)),
         ("global-range over size", (GLOBAL, SIZE)),
         ("local-range over size", (LOCAL, SIZE)),
+        ("leveled over global-range", (LEVELED, GLOBAL)),
     ] {
-        for measure in [TIME, THROUGHPUT, TABLES, GET, SCAN] {
+        for measure in [TIME, THROUGHPUT, LOADED, TABLES, GET, SCAN] {
             let of = |design: Design| figure.number(design.name, measure);
             if let (Some(ours), Some(other)) = (of(over.0), of(over.1)) {
                 figure.found(name, measure, ours / other);
@@ -153,13 +166,19 @@ fn workload(load: u64, order: KeyOrder, scale: Scale) -> Workload {
     Workload { load, order, phases: vec![gets, scans], ..Workload::default() }
 }
 
+/// Seconds from the first write until compactions have nothing left to do.
+pub(super) fn writing_seconds(report: &Report) -> f64 {
+    report.phases.iter().take(2).map(|phase| phase.figures.seconds).sum()
+}
+
 /// Adds what a store did. Latencies are those of the paper's machine, of which ours has a fraction.
 pub(super) fn measure(figure: &mut Figure, case: &str, report: &Report, factor: f64, table: u64) {
     let whole = &report.whole;
-    let writing = report.phases.iter().take(2);
-    figure.found(case, TIME, writing.map(|phase| phase.figures.seconds).sum());
+    figure.found(case, TIME, writing_seconds(report));
     figure.found(case, BUSY, whole.compaction_seconds);
     figure.found(case, THROUGHPUT, whole.compaction_throughput * factor / 1e6);
+    let loaded = whole.user_bytes as f64 * factor / 1e6;
+    figure.found(case, LOADED, loaded / whole.compaction_seconds.max(f64::MIN_POSITIVE));
     figure.found(case, WRITES, whole.write_amp.unwrap_or(0.0));
     figure.found(case, GROUPS, whole.compaction_groups.mean);
     figure.found(case, MOST, whole.compaction_groups.max as f64);

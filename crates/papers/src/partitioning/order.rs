@@ -52,7 +52,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         for design in DESIGNS {
             let case = case(order, design);
             progress(&format!("order, {case}"));
-            let report = simulate(&case, design.config(store, workload.clone(), 16))?;
+            let report = simulate(&case, design.config(scale, workload.clone(), 16))?;
             measure(&mut figure, &case, &report, store.factor(), store.buffer());
             figure.rows.retain(|row| {
                 row.case != case || [GROUPS, MOVED, TABLES, WRITES].contains(&row.measure)

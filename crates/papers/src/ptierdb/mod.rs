@@ -2,6 +2,7 @@
 //!
 //! * [`ycsb`] - table I and figure 7: a load, then YCSB A, B, C, F and D; and E after a load of its own.
 //! * [`items`] - figure 6: writes, then reads, of items of four sizes.
+//! * [`seeks`] - table I and figure 7 with LevelDB's compactions by seeks, and with the machine's memory.
 //! * [`changes`] - what their numbers depend on: one thing changed at a time.
 //! * [`latencies`] and [`reads`] - the same of the latencies of figure 7, and of the reads of figure 6.
 //! * [`hot`] - what reads cost over time, as merges within the deepest level continue.
@@ -16,6 +17,7 @@ pub mod hot;
 pub mod items;
 pub mod latencies;
 pub mod reads;
+pub mod seeks;
 pub mod sweeps;
 pub mod ycsb;
 
@@ -33,6 +35,7 @@ pub const PAPER: Paper = Paper {
     figures: &[
         ycsb::figure,
         items::figure,
+        seeks::figure,
         changes::figure,
         latencies::figure,
         reads::figure,

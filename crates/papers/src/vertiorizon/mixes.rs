@@ -48,7 +48,7 @@ const PAPER_WORST: [[f64; 9]; 4] = [
     [1.0, 8.0, 5.0, 6.0, 8.0, 4.0, 3.0, 7.0, 2.0],
 ];
 const PAPER_SPACE: [f64; 9] = [1.0, 8.0, 2.0, 7.0, 9.0, 6.0, 3.0, 3.0, 3.0];
-const PAPER_MEANS: [f64; 9] = [4.3, 5.1, 5.0, 5.7, 5.4, 4.4, 4.8, 5.8, 2.2];
+pub(super) const PAPER_MEANS: [f64; 9] = [4.3, 5.1, 5.0, 5.7, 5.4, 4.4, 4.8, 5.8, 2.2];
 
 /// Updates and reads, by their shares.
 pub(super) fn mix(name: &str) -> Mix {

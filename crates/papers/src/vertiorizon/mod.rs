@@ -2,6 +2,7 @@
 //!
 //! * [`mixes`] - figure 7: throughput, its slowest window and space under mixes of operations.
 //! * [`experiments`] - the same when one thing is changed.
+//! * [`rocksdb`] - the same with RocksDB's level 1, and with slower merges.
 //! * [`memory`] - figure 8 and table 3: larger filters and caches.
 //! * [`large`] - figure 9: a larger store.
 //! * [`trade_off`] - figure 10 a: reading against writing over many settings.
@@ -18,6 +19,7 @@ pub mod large;
 pub mod memory;
 pub mod mixes;
 mod ranks;
+pub mod rocksdb;
 mod setting;
 pub mod trade_off;
 
@@ -32,6 +34,7 @@ pub const PAPER: Paper = Paper {
     figures: &[
         mixes::figure,
         experiments::figure,
+        rocksdb::figure,
         memory::figure,
         large::figure,
         trade_off::figure,

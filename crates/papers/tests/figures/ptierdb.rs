@@ -2,7 +2,7 @@
 
 use super::number;
 use super::numbers::Numbers;
-use terrane_papers::ptierdb::{Design, hot, items, reads, sweeps, ycsb};
+use terrane_papers::ptierdb::{Design, hot, items, reads, seeks, sweeps, ycsb};
 use terrane_papers::{Scale, Simulate};
 
 fn both(make: Simulate) -> Vec<Numbers> {
@@ -28,6 +28,23 @@ fn write_amplification_and_size_are_in_the_papers_order() {
         }
         ascends(&[PTier, Silk, PebblesDb, Tiered, WiscKey], ycsb::SIZE);
         assert!((0.8..=1.2).contains(&of(PTier, ycsb::SIZE)));
+    }
+}
+
+#[test]
+fn seeks_multiply_writes_and_put_leveled_behind_ptier() {
+    for figure in both(seeks::figure) {
+        let writes = |name, design| figure.of(&ycsb::case(name, design), ycsb::WRITES);
+        for name in [seeks::SEEKS, seeks::BOTH] {
+            let [seeking, before] = [name, seeks::SAME].map(|name| writes(name, Design::Leveled));
+            assert!(seeking > 2.0 * before, "{}, {name}: {seeking} {before}", figure.scale);
+            assert!(seeking > writes(name, Design::PTier), "{}, {name}", figure.scale);
+        }
+        // Updates wait for the merges that reads cause.
+        for workload in ["ycsb-a", "ycsb-f"] {
+            let over = figure.of(&seeks::over(seeks::BOTH, workload), seeks::OVER);
+            assert!(over > 1.0, "{}, {workload}: {over}", figure.scale);
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use terrane_papers::vertiorizon::mixes::{
 };
 use terrane_papers::vertiorizon::trade_off::{self, CONDITIONS, FULL, HORIZONTAL, PARTIAL};
 use terrane_papers::vertiorizon::{BLOCKS, READ, RUNS, SPACE, STALLED, THROUGHPUT, WORST, WRITES};
-use terrane_papers::vertiorizon::{large, memory};
+use terrane_papers::vertiorizon::{large, memory, rocksdb};
 use terrane_papers::{Scale, Simulate};
 
 fn both(make: Simulate) -> Vec<Numbers> {
@@ -38,6 +38,20 @@ impl Mixes {
 
     fn changed(&self, change: &str, mix: &str, design: &str, what: &str) -> f64 {
         self.changed.of(&experiments::case(change, mix, design), what)
+    }
+}
+
+#[test]
+fn vertiorizon_leads_by_more_over_rocksdbs_default_level_1() {
+    for figure in both(rocksdb::figure) {
+        let most = |name| figure.of(&rocksdb::case(name, rocksdb::MOST), rocksdb::OVER_ROCKSDB);
+        assert!(most(rocksdb::LEVEL1) > most(rocksdb::SAME), "{}", figure.scale);
+        if figure.scale == "ci" {
+            continue;
+        }
+        assert!(most(rocksdb::BOTH) > most(rocksdb::LEVEL1));
+        let rank = |design| figure.of(&rocksdb::case(rocksdb::BOTH, design), mixes::MEAN_RANK);
+        assert!(RANKED.iter().all(|design| rank(VERTIORIZON) <= rank(design)));
     }
 }
 

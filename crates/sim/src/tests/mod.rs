@@ -8,11 +8,14 @@ mod explain;
 mod filters;
 mod flash;
 mod level0;
+mod limits;
 mod machine;
 mod models;
+mod page_cache;
 mod pending;
 mod reads;
 mod reasons;
+mod seeks;
 mod tuning;
 mod workloads;
 

@@ -1,0 +1,88 @@
+//! Table I and figure 7 again: LevelDB's compactions of tables that lookups went on past, and the machine's memory.
+
+use super::ycsb::{self, SIZE, WRITES, case, first_run};
+use super::{Design, comparable, setting};
+use crate::figure::{Figure, Source};
+use crate::scaled::{Scaled, UNBOUNDED, simulate};
+use crate::{PapersError, Scale};
+use terrane_sim::{Config, Report, Seeks};
+
+/// The mean latency under leveled over that under ptier.
+pub const OVER: &str = "leveled's latency over ptier's";
+
+/// Neither.
+pub const SAME: &str = "as table I";
+/// A page cache of the machine's 64 GB.
+pub const MEMORY: &str = "page cache";
+/// Compactions of tables that lookups went on past, under leveled.
+pub const SEEKS: &str = "seeks";
+/// Both.
+pub const BOTH: &str = "page cache and seeks";
+
+/// The cases: whether there is a page cache, and whether seeks cause compactions.
+const CASES: [(&str, bool, bool); 4] =
+    [(SAME, false, false), (MEMORY, true, false), (SEEKS, false, true), (BOTH, true, true)];
+
+/// Workloads whose latency the paper has 1.2 to 2.5 times below leveled's.
+pub const WORKLOADS: [&str; 4] = ["ycsb-a", "ycsb-b", "ycsb-f", "ycsb-d"];
+
+/// The paper's memory.
+const MEMORY_BYTES: f64 = (64u64 << 30) as f64;
+
+/// Leveled and ptier under the first run of YCSB, one switch at a time.
+///
+/// # Errors
+/// A simulation that failed.
+pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
+    let store = comparable(scale, 116);
+    let mut figure = Figure::new(
+        "seeks",
+        "Table I and figure 7 again: seeks that compact, and memory",
+        "Leveled writes 25.34; its mean latency is 1.2 to 2.5 times PTierDB's in all workloads. (The paper's stores \
+         are built on LevelDB, which compacts a file after as many lookups went on past it as it has 16 KiB, at least \
+         100; its machine has 64 GB of memory.)",
+        format!(
+            "{} The first run of table I. Leveled with and without LevelDB's compactions by seeks, in place of which \
+             ptier has merges by reads; both with and without a page cache of 64 GB.",
+            setting(scale, store)
+        ),
+    );
+    for (name, page_cache, seeks) in CASES {
+        let mut run = |design: Design, seeks: bool| {
+            progress(&format!("seeks, {name}, {}", design.name()));
+            let config = design.config(scale, store, first_run(store));
+            simulate(name, switched(store, config, (page_cache, seeks)))
+        };
+        let (leveled, ptier) = (run(Design::Leveled, seeks)?, run(Design::PTier, false)?);
+        let writes = |report: &Report| report.whole.write_amp.unwrap_or(0.0);
+        let paper = (Source::Measured, 25.34);
+        figure.beside(&case(name, Design::Leveled), WRITES, writes(&leveled), paper);
+        let paper = (Source::Measured, 12.34);
+        figure.beside(&case(name, Design::PTier), WRITES, writes(&ptier), paper);
+        let sizes = [&leveled, &ptier].map(|report| ycsb::bytes(report) as f64);
+        let paper = (Source::Derived, 8.1 / 7.91);
+        figure.beside(&case(name, Design::PTier), SIZE, sizes[1] / sizes[0], paper);
+        for workload in WORKLOADS {
+            let micros = |report: &Report| {
+                let phase = report.phases.iter().find(|phase| phase.name == workload);
+                phase.map_or(0.0, |phase| ycsb::micros(phase, store))
+            };
+            figure.found(&over(name, workload), OVER, micros(&leveled) / micros(&ptier));
+        }
+    }
+    Ok(figure)
+}
+
+/// The case of a workload.
+#[must_use]
+pub fn over(name: &str, workload: &str) -> String {
+    format!("{name}, {workload}")
+}
+
+fn switched(store: Scaled, config: Config, (page_cache, seeks): (bool, bool)) -> Config {
+    let page_cache_bytes = if page_cache { (MEMORY_BYTES / store.factor()) as u64 } else { 0 };
+    let least = (Seeks::default().least as f64 / store.factor()) as u64;
+    // A lookup here stands for as many of the paper's as a byte for its bytes.
+    let seeks = seeks.then(|| Seeks { least, target_file_bytes: UNBOUNDED, ..Seeks::default() });
+    Config { page_cache_bytes, seeks, ..config }
+}

@@ -1,0 +1,152 @@
+//! Compactions that seeks cause, as LevelDB has them, around a policy whose levels below level 0 are one run each.
+//!
+//! 1. A point read that asks a second table charges the first one, whether that one's filter passed the key or not.
+//! 2. A table may be charged once for each of `bytes` of it, and at least `least` times.
+//! 3. One that was charged as often goes down, once the policy has nothing to do and nothing runs: it is merged with
+//!    what it overlaps in the next level, or moves if that is nothing. From level 0 all tables go.
+//!
+//! LevelDB's range reads, of which it samples one a megabyte, are left out. The engine does not have these compactions:
+//! a filter answers for nearly all tables that do not hold a key, so that going on past one costs no block.
+
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use terrane_policy::{
+    Action, Compaction, Decision, Destination, FlushPlan, Group, Installed, KeySample, Plan,
+    PlanContext, Policy, PolicyStatus, Shape, TableId, TableInfo, key_range,
+};
+
+/// The number of lookups that go on past a table before it is compacted. The defaults are LevelDB's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(
+    default,
+    deny_unknown_fields,
+    rename_all = "kebab-case",
+    expecting = "an object with parameters of seeks, or {}"
+)]
+pub struct Seeks {
+    /// Bytes of a table for each lookup that may go on past it.
+    pub bytes: u64,
+    /// Lookups that may go on past any table.
+    pub least: u64,
+    /// Size at which an output is closed, in bytes.
+    pub target_file_bytes: u64,
+}
+
+impl Default for Seeks {
+    fn default() -> Self {
+        Seeks { bytes: 16 << 10, least: 100, target_file_bytes: 2 << 20 }
+    }
+}
+
+impl Seeks {
+    /// Step 2.
+    pub(crate) fn allowed(&self, table: &TableInfo) -> u64 {
+        (table.bytes / self.bytes.max(1)).max(self.least).max(1)
+    }
+
+    /// Step 3.
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
+        if !context.running.compactions.is_empty() {
+            return None;
+        }
+        let mut passed = context.observed.table_reads.iter();
+        passed.find_map(|(table, charged)| self.send_down(context, *table, *charged))
+    }
+
+    /// Sends a table down, if it was charged as often as it may be.
+    fn send_down(&self, context: &PlanContext, table: TableId, charged: u64) -> Option<Plan> {
+        let levels = context.shape.levels();
+        let found = context.shape.table(table)?;
+        let (level, allowed) = (found.place.level, self.allowed(found.table));
+        if charged < allowed {
+            return None;
+        }
+        let runs = |level: usize| levels.get(level).map_or(&[][..], |level| &level.runs);
+        let mut tables: Vec<&Arc<TableInfo>> = match runs(level) {
+            runs if level == 0 => runs.iter().flat_map(|run| run.tables().iter()).collect(),
+            [_] => vec![found.table],
+            _ => return None,
+        };
+        let (smallest, largest) = key_range(&tables);
+        let (run, below) = match runs(level + 1) {
+            [] => (context.fresh, Vec::new()),
+            [next] => (next.id, next.overlapping(smallest, largest).collect()),
+            _ => return None,
+        };
+        let action = match below.is_empty() && tables.len() == 1 {
+            true => Action::Move,
+            false => Action::Merge {
+                cuts: Vec::new(),
+                target_file_bytes: self.target_file_bytes,
+                filter_bits: None,
+                split: None,
+            },
+        };
+        tables.extend(below);
+        let inputs = tables.iter().map(|table| table.id).collect();
+        let group = Group::new(inputs, Destination { level: level + 1, run }, action);
+        let reason =
+            format!("level {level}: {charged} lookups went on past a table, of {allowed} that may");
+        Some(Compaction::parallel(vec![group], reason.as_str()).into())
+    }
+}
+
+/// A policy with these compactions.
+pub(crate) struct Seeking {
+    pub(crate) policy: Box<dyn Policy>,
+    pub(crate) seeks: Seeks,
+}
+
+impl Policy for Seeking {
+    fn name(&self) -> &'static str {
+        self.policy.name()
+    }
+
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
+        self.policy.plan(context).or_else(|| self.seeks.plan(context))
+    }
+
+    fn plans_flushes(&self) -> bool {
+        self.policy.plans_flushes()
+    }
+
+    fn flush(&self, context: &PlanContext, sealed: &KeySample) -> FlushPlan {
+        self.policy.flush(context, sealed)
+    }
+
+    fn stalls_by_depth(&self) -> bool {
+        self.policy.stalls_by_depth()
+    }
+
+    fn reads_histograms(&self) -> bool {
+        self.policy.reads_histograms()
+    }
+
+    fn reads_prefixes(&self) -> bool {
+        self.policy.reads_prefixes()
+    }
+
+    fn watches_reads(&self) -> bool {
+        self.policy.watches_reads()
+    }
+
+    fn apply(&self, state: &[u8], installed: &Installed) -> Vec<u8> {
+        self.policy.apply(state, installed)
+    }
+
+    fn adopt(&self, shape: &Shape) -> Vec<u8> {
+        self.policy.adopt(shape)
+    }
+
+    fn readopt(&self, state: &[u8], shape: &Shape) -> Vec<u8> {
+        self.policy.readopt(state, shape)
+    }
+
+    fn status(&self, shape: &Shape, state: &[u8]) -> PolicyStatus {
+        self.policy.status(shape, state)
+    }
+
+    fn decisions(&self, state: &[u8], installed: &Installed) -> Vec<Decision> {
+        self.policy.decisions(state, installed)
+    }
+}
