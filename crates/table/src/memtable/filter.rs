@@ -7,6 +7,7 @@
 
 use super::tree::Tree;
 use crate::coding::key_hash;
+use crate::prefetch::prefetch;
 use crate::sync::lock_free::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::OnceLock;
 
@@ -27,15 +28,22 @@ impl Filter {
         Filter { words: OnceLock::new(), count: count.min(u32::MAX as usize) }
     }
 
-    /// Adds a key that was just inserted into the tree, which takes `bytes`; the caller still
+    /// Asks for the word of a key with this hash, which is added soon.
+    #[inline]
+    pub fn prefetch(&self, hash: u64) {
+        let word = self.words.get().and_then(|words| word_of(words, hash));
+        word.into_iter().for_each(|word| prefetch(word, size_of::<AtomicU64>()));
+    }
+
+    /// Adds a key with this hash that was just inserted into the tree, which takes `bytes`; the caller still
     /// excludes other inserts. Returns the bytes that the filter takes.
     ///
     /// Relaxed stores suffice: readers that must see the entry synchronize with the writer after
     /// this.
-    pub fn add(&self, key: &[u8], bytes: usize, tree: &Tree) -> usize {
+    pub fn add(&self, hash: u64, bytes: usize, tree: &Tree) -> usize {
         let size = self.count * size_of::<AtomicU64>();
         if let Some(words) = self.words.get() {
-            set(words, key_hash(key));
+            set(words, hash);
         } else if self.count > 0 && bytes >= size {
             let words: Box<[_]> = (0..self.count).map(|_| AtomicU64::new(0)).collect();
             let mut at = tree.first();
@@ -61,7 +69,8 @@ impl Filter {
 
 fn set(words: &[AtomicU64], hash: u64) {
     if let Some(word) = word_of(words, hash) {
-        word.fetch_or(bits(hash), Relaxed);
+        // No locked instruction, which would wait for the word: only one thread inserts.
+        word.store(word.load(Relaxed) | bits(hash), Relaxed);
     }
 }
 

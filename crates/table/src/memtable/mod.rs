@@ -19,6 +19,7 @@ mod tree;
 
 pub use cursor::MemtableCursor;
 
+use crate::coding::key_hash;
 use crate::entry::{Kind, Seq, Tag, check_limits};
 use crate::error::Result;
 use crate::operand::{Function, MergeOperator, Merged, Operand};
@@ -91,8 +92,10 @@ impl Memtable {
     /// [`InvalidArgument`](crate::error::ErrorKind::InvalidArgument) for a key or value over its limit.
     pub fn insert(&self, key: &[u8], tag: Tag, value: &[u8]) -> Result<()> {
         check_limits(key, value)?;
+        let hash = key_hash(key);
+        self.filter.prefetch(hash);
         self.tree.insert(key, tag, value, |bytes, replaced| {
-            let filter = self.filter.add(key, bytes, &self.tree);
+            let filter = self.filter.add(hash, bytes, &self.tree);
             self.bytes.store(bytes + filter, Relaxed);
             self.note(tag.seq());
             self.entries.fetch_add(usize::from(!replaced), Release);
