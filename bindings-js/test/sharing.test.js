@@ -349,6 +349,46 @@ test("a suspended follower that waits for a write keeps its lock", async () => {
   leader.end();
 });
 
+test("a client suspended before it has its lock gets another", async () => {
+  const leader = new Leader("early");
+  const { worker } = workers(emptyStore);
+  const { request } = navigator.locks;
+  let suspended = false;
+  navigator.locks.request = (name, ...rest) => {
+    const isFirst = name.startsWith("terrane-client:") && !suspended;
+    if (isFirst) queueMicrotask(() => dispatch("pagehide"));
+    suspended ||= isFirst;
+    return request(name, ...rest);
+  };
+  const opening = open("early", { worker });
+  await until(() => suspended);
+  await settle();
+  navigator.locks.request = request;
+  dispatch("pageshow");
+  const db = await opening;
+  const held = [...locks.held].map(({ name }) => name).filter((name) => /-client:/.test(name));
+  assert.deepEqual(held, [`terrane-client:${leader.clients.at(-1)}:early`]);
+  await db.close();
+  leader.end();
+});
+
+test("a leader that leaves while a client joins it is noticed", async () => {
+  // The page's own worker dies without its last replies, for which the page waits after it has joined.
+  const dies = (request) => (request.op === "suspend" ? undefined : emptyStore(request));
+  const { started, worker } = workers(dies, emptyStore);
+  const db = await open("joining", { worker });
+  dispatch("pagehide");
+  await settle();
+  const leader = new Leader("joining");
+  dispatch("pageshow");
+  await until(() => leader.clients.length > 0);
+  await settle();
+  leader.end();
+  assert.equal(await db.get("k"), undefined);
+  assert.deepEqual([db.role, started.length], ["leader", 2]);
+  await db.close();
+});
+
 /** Opens a store, lets time pass, and returns the error by then. */
 async function failedWithin(milliseconds, name, timeout) {
   // With what is loaded later, which takes another time.

@@ -52,6 +52,21 @@ async function store(context, worker, options) {
   return db;
 }
 
+test("the watches that a batch changes get one message", { skip: native }, async (context) => {
+  const worker = await here();
+  const db = await store(context, worker);
+  const changes = ["a", "b", "c"].map((prefix) => db.watch({ prefix }).next());
+  await db.get("k");
+  await db.batch(["a", "b", "c"].map((key) => ({ type: "put", key, value: "v" })));
+  await Promise.all(changes);
+  const isChange = ({ value }) => value?.sequence !== undefined;
+  const answers = worker.messages.filter((replies) => replies.some(isChange));
+  assert.deepEqual(
+    answers.map((replies) => replies.length),
+    [3],
+  );
+});
+
 test(
   "a hundred thousand requests of one turn all get a reply",
   { skip: native },

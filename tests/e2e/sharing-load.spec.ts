@@ -2,18 +2,21 @@
  * Seeded loads of tabs that share a store, while the one that leads is closed, reloaded, navigated away, put into the
  * back/forward cache, crashed, killed, stopped, frozen, or loses its worker, and while tabs are hidden and shown: every
  * call ends, the history of each key is linearizable, snapshots never change, and watches reach the last state.
- * TERRANE_CHANGES and TERRANE_SEED choose others.
+ * TERRANE_CHANGES and TERRANE_SEED choose others. A change that takes too long says what each tab waits for.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
 
 import { expect, full, openStorePage, type Page, test } from "./fixtures.ts";
 import { type Call, impossible } from "./histories.ts";
+import { patient } from "./patience.ts";
 
 const TABS = 3;
 const CHANGES = Number(process.env["TERRANE_CHANGES"] ?? (full ? 500 : 20));
 /** Clocks of tabs may differ by that many milliseconds. */
 const SLACK = 5;
+/** The most milliseconds of a change, and of what a tab says about it. */
+const [CHANGE_TIME, ANSWER_TIME] = [patient(120_000), patient(5_000)];
 const seed = Number(process.env["TERRANE_SEED"] ?? (full ? Date.now() % 1e6 : 1));
 
 /** Numbers from 0 to 1, the same for the same seed. */
@@ -29,6 +32,8 @@ function randomFrom(seed: number): () => number {
 interface Load {
   calls: Call[];
   failed: string[];
+  /** The calls without an answer, each with the milliseconds since it was made. */
+  pending(): string[];
   /** Stops writing. */
   rest(): Promise<void>;
   /** Returns the values that the watch has led to, once these are the store's. */
@@ -66,10 +71,17 @@ async function start(page: Page, tab: number): Promise<void> {
     let count = 0;
     let ends = false;
     const now = () => performance.timeOrigin + performance.now();
+    const waiting = new Set<[what: string, start: number]>();
+    const waitFor = async <T>(what: string, body: () => Promise<T>): Promise<T> => {
+      const call: [string, number] = [what, now()];
+      waiting.add(call);
+      return body().finally(() => waiting.delete(call));
+    };
+    const pending = () => [...waiting].map(([what, start]) => `${what}: ${now() - start}`);
     const run = async (call: Omit<Call, "start" | "end">, body: () => Promise<unknown>) => {
       const done: Call = { ...call, start: now(), end: null };
       try {
-        const found = await body();
+        const found = await waitFor(`${call.kind} ${call.key}`, body);
         if (call.kind === "read") done.value = (found as string | undefined) ?? null;
         done.end = now();
       } catch (error) {
@@ -85,10 +97,10 @@ async function start(page: Page, tab: number): Promise<void> {
     const keys = Array.from({ length: KEYS }, (_, at) => `k${at}`);
     const pause = () => new Promise((passed) => setTimeout(passed, 5));
     /** Runs a body that reads what the worker holds, which a change of leader may end. */
-    const holding = async (body: () => Promise<void>) => {
+    const holding = async (what: string, body: () => Promise<void>) => {
       while (!ends) {
         try {
-          await body();
+          await waitFor(what, body);
         } catch (error) {
           const { code, message } = error as { code: string; message: string };
           if (code !== "closed" || !/ended: /.test(message)) failed.push(`${code}: ${message}`);
@@ -120,7 +132,7 @@ async function start(page: Page, tab: number): Promise<void> {
     const watch = async () => {
       try {
         for await (const _ of db.watch({ prefix: "k", signal: stopped.signal })) {
-          seen = await db.getMany(keys);
+          seen = await waitFor("watch", () => db.getMany(keys));
         }
       } catch (error) {
         const { code, message } = error as { code: string; message: string };
@@ -150,7 +162,7 @@ async function start(page: Page, tab: number): Promise<void> {
       }
     };
     const lanes = Array.from({ length: LANES }, lane);
-    lanes.push(holding(snapshots), holding(iterations));
+    lanes.push(holding("snapshot", snapshots), holding("iteration", iterations));
     const rest = async () => {
       ends = true;
       await Promise.all(lanes);
@@ -165,7 +177,7 @@ async function start(page: Page, tab: number): Promise<void> {
       await watching;
       await db.close();
     };
-    const load = { calls, failed, rest, watched, stop };
+    const load = { calls, failed, pending, rest, watched, stop };
     Object.assign(window, { load, endWorker: () => worker?.terminate() });
   }, tab);
 }
@@ -178,15 +190,31 @@ function show(page: Page, state: "visible" | "hidden"): Promise<void> {
   }, state);
 }
 
-/** Chromium's renderers of that profile, with the processor time that they have used. */
+/** The parent of a process and the processor time that it has used; undefined once it has ended. */
+function statusOf(pid: number): { parent: number; used: number } | undefined {
+  try {
+    const status = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
+    return { parent: Number(status[1]), used: Number(status[11]) + Number(status[12]) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether this process has started another, itself or by others: no other browser's renderers are killed. */
+function isOwn(pid: number): boolean {
+  for (let at = pid; at > 1; at = statusOf(at)?.parent ?? 0) if (at === process.pid) return true;
+  return false;
+}
+
+/** Chromium's renderers of this test, with the processor time that they have used. */
 function renderers(): Map<number, number> {
   const found = new Map<number, number>();
   for (const pid of readdirSync("/proc").map(Number)) {
-    if (Number.isNaN(pid)) continue;
+    const status = Number.isNaN(pid) ? undefined : statusOf(pid);
+    if (status === undefined || !isOwn(pid)) continue;
     try {
-      if (!readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("--type=renderer")) continue;
-      const times = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-      found.set(pid, Number(times[11]) + Number(times[12]));
+      const command = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+      if (command.includes("--type=renderer")) found.set(pid, status.used);
     } catch {
       // It has ended.
     }
@@ -224,6 +252,41 @@ async function progress(pages: readonly Page[]): Promise<number> {
   return leader;
 }
 
+/** Says what a tab waits for, and who holds which locks. */
+async function describe(page: Page, at: number): Promise<string> {
+  const asked = page.evaluate(async () => {
+    const { held = [], pending = [] } = await navigator.locks.query();
+    const names = (locks: LockInfo[]) =>
+      locks.map(({ name, clientId }) => `${name} of ${clientId}`);
+    return {
+      role: window.db.role,
+      visible: document.visibilityState,
+      calls: load.calls.length,
+      pending: load.pending(),
+      failed: load.failed,
+      locks: { held: names(held), pending: names(pending) },
+    };
+  });
+  const late = new Promise((passed) => setTimeout(passed, ANSWER_TIME, "no answer"));
+  const found: unknown = await Promise.race([asked, late]).catch(String);
+  return `tab ${at}: ${JSON.stringify(found, undefined, 1)}`;
+}
+
+/** Runs a part of the test. If it fails or does not end, the error has what the tabs wait for. */
+async function within(what: string, pages: readonly Page[], body: () => Promise<void>) {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise((passed) => (timer = setTimeout(passed, CHANGE_TIME, "no end")));
+  const run = body().then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  const failure = await Promise.race([run, late]);
+  clearTimeout(timer);
+  if (failure === undefined) return;
+  const found = await Promise.all(pages.map(describe));
+  throw new Error([`${what}: ${failure}`, ...found].join("\n"));
+}
+
 test("the checker finds what no store shows", () => {
   const at = (kind: Call["kind"], value: string | null, start: number, end: number | null) => ({
     kind,
@@ -256,14 +319,21 @@ test("every call ends, and no write is lost or takes effect twice", async ({
   storePage,
   browserName,
 }) => {
+  test.setTimeout(CHANGE_TIME * (CHANGES + 2));
   console.log(`TERRANE_SEED=${seed}`);
   const random = randomFrom(seed);
   const recorder = await storePage();
   await recorder.evaluate(() => {
     const calls: Call[] = [];
     new BroadcastChannel("log").onmessage = ({ data }) => calls.push(data as Call);
-    Object.assign(window, { calls });
+    Object.assign(window, { takeCalls: () => JSON.stringify(calls.splice(0)) });
   });
+  // In parts, as text: a browser takes minutes to pass on a million objects, or gives up.
+  const calls: Call[] = [];
+  const collect = async () => {
+    const taken = JSON.parse(await recorder.evaluate<string>("takeCalls()")) as Call[];
+    for (const call of taken) calls.push(call);
+  };
   let tabs = 0;
   // Tabs may share a process, and crash together.
   const crashed = new Set<Page>();
@@ -341,7 +411,7 @@ test("every call ends, and no write is lost or takes effect twice", async ({
   }
   const names = Object.keys(ways);
   const failures: string[] = [];
-  for (let change = 0; change < CHANGES; change++) {
+  const apply = async (change: number) => {
     const leader = await progress(pages);
     const name = names[Math.floor(random() * names.length)] as string;
     // Now and then the change is made to a tab that follows.
@@ -358,16 +428,22 @@ test("every call ends, and no write is lost or takes effect twice", async ({
       await ways[name]?.(page, at);
     }
     await revive();
+  };
+  for (let change = 0; change < CHANGES; change++) {
+    await within(`change ${change}`, pages, () => apply(change));
+    await collect();
   }
-  await progress(pages);
-  await Promise.all(pages.map((page) => page.evaluate(() => load.rest())));
-  const watched = await Promise.all(pages.map((page) => page.evaluate(() => load.watched())));
-  expect(watched).toEqual(pages.map(() => watched[0]));
-  for (const page of pages) {
-    failures.push(...(await page.evaluate(() => load.stop().then(() => load.failed))));
-  }
+  await within("the end", pages, async () => {
+    await progress(pages);
+    await Promise.all(pages.map((page) => page.evaluate(() => load.rest())));
+    const watched = await Promise.all(pages.map((page) => page.evaluate(() => load.watched())));
+    expect(watched).toEqual(pages.map(() => watched[0]));
+    for (const page of pages) {
+      failures.push(...(await page.evaluate(() => load.stop().then(() => load.failed))));
+    }
+  });
   expect(failures).toEqual([]);
-  const calls = (await recorder.evaluate("calls")) as Call[];
+  await collect();
   expect(calls.length).toBeGreaterThan(10 * TABS * CHANGES);
   expect(impossible(calls, SLACK)).toEqual([]);
   // Nothing is left of any of them.

@@ -170,6 +170,38 @@ test("noise on a client's channel is ignored", async ({ storePage }) => {
   expect(await leader.evaluate(() => window.db.get("k"))).toBe("v");
 });
 
+test("a client that joins again is served", async ({ storePage }) => {
+  const [leader, other] = [await storePage(), await storePage()];
+  await opened(leader, "rejoined");
+  // The messages of a client that has waited too long for the leader, and finds it once more.
+  const served = await other.evaluate(async () => {
+    const client = crypto.randomUUID();
+    void navigator.locks.request(`terrane-client:${client}:rejoined`, () => new Promise(() => {}));
+    const store = new BroadcastChannel("terrane:rejoined");
+    const asked = { protocol: 1, seeks: client };
+    const leader = await new Promise<string>((found) => {
+      store.onmessage = ({ data }) => "leads" in data && found(data.leads.id);
+      store.postMessage(asked);
+    });
+    const channel = () => new BroadcastChannel(`terrane:${leader}:${client}`);
+    const next = (line: BroadcastChannel) =>
+      new Promise<unknown>((arrived) => (line.onmessage = ({ data }) => arrived(data)));
+    const served: unknown[] = [];
+    for (let time = 0; time < 2; time++) {
+      const line = channel();
+      const first = next(line);
+      store.postMessage({ protocol: 1, joins: client, leader, visible: true, mayLead: false });
+      served.push(await first);
+      line.postMessage([{ op: "call", id: 1, method: "keyspaces", args: [] }]);
+      served.push(await next(line));
+      line.close();
+    }
+    return served;
+  });
+  const replied = [{ id: 1, value: '[[0,"default"]]' }];
+  expect(served).toEqual([[], replied, [], replied]);
+});
+
 test("another tab's open store is neither destroyed nor imported", async ({ storePage }) => {
   const [leader, follower, other] = [await storePage(), await storePage(), await storePage()];
   await opened(leader, "kept");

@@ -83,6 +83,8 @@ export class Connection {
   /** This page's worker, if the line is to it. */
   #own: OwnWorker | undefined;
   #releasing: Releasing | undefined;
+  /** Follows the worker's request to leave, which arrived before the store was open. */
+  #left: (() => void) | undefined;
   /** Identifies the opening in progress; a later one, or suspending the page, supersedes it. */
   #attempt: object | undefined;
   #wasOpen = false;
@@ -295,7 +297,10 @@ export class Connection {
       onEvents: (events) => this.listeners.dispatch(events),
       // While it is opening the store, its reply carries the error.
       onEnd: (error) => isCurrent() && this.#lost(error),
-      onLeaves: (leaves) => isCurrent() && onLeaves(leaves),
+      onLeaves: (leaves) => {
+        if (isCurrent()) onLeaves(leaves);
+        else if (this.#line === line()) this.#left = () => isCurrent() && onLeaves(leaves);
+      },
     };
   }
 
@@ -309,6 +314,8 @@ export class Connection {
     this.#setRole(this.#own === undefined ? "follower" : "leader");
     this.#settleReady?.resolve();
     this.#flush();
+    this.#left?.();
+    this.#left = undefined;
   }
 
   #failed(error: TerraneError): void {

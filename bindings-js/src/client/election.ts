@@ -126,7 +126,12 @@ export class Election {
 
   /** Asks for the worker, and waits for the lead lock; returns whether this client got it. */
   async #start(first: boolean, signal: AbortSignal): Promise<boolean> {
-    this.#leaveLock ??= await holdLock(clientLock(this.#request.name, this.#id));
+    if (this.#leaveLock === undefined) {
+      const release = await holdLock(clientLock(this.#request.name, this.#id));
+      // A client that left the store meanwhile has another id, and needs a lock with that.
+      if (signal.aborted) return (release(), false);
+      this.#leaveLock = release;
+    }
     if (this.#channel === undefined) {
       this.#channel = new BroadcastChannel(storeChannel(this.#request.name));
       this.#channel.onmessage = ({ data }) => this.#receive(parseAnnouncement(data));

@@ -3,10 +3,10 @@
  * share a connection, which the last one closes.
  */
 
-import { BusyError } from "../api/errors.ts";
 import type { OpenRequest } from "../codec/protocol.ts";
 import { check } from "../codec/validate.ts";
 import { abortable, abortError } from "../shared/abort.ts";
+import { openHere } from "../shared/open-here.ts";
 import { Connection } from "./connection.ts";
 import { Session } from "./session.ts";
 
@@ -45,8 +45,7 @@ export async function openSession(
 
 /** Throws if this page has the store open: waiting for itself would end with the timeout. */
 export function checkNotOpen(name: string): void {
-  const isOpen = find({ name, storage: "opfs" }) !== undefined;
-  if (isOpen) throw new BusyError(`store "${name}" is open here; close it first`);
+  if (find({ name, storage: "opfs" }) !== undefined) throw openHere(name);
 }
 
 /** Throws if an opening's options contradict the connection of another opening in this page. */

@@ -26,7 +26,10 @@ export class OpenHere {
 
 /** Throws if this thread has the store open: waiting for itself would end with the timeout. */
 export function checkNotOpen(name: string): void {
-  for (const open of names) {
-    if (open.name === name) throw new BusyError(`store "${name}" is open here; close it first`);
-  }
+  for (const open of names) if (open.name === name) throw openHere(name);
+}
+
+/** The error for a store that must not be open, and is so in this page or thread. */
+export function openHere(name: string): BusyError {
+  return new BusyError(`store "${name}" is open here; close it first`);
 }

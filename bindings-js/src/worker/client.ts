@@ -20,6 +20,8 @@ export class Client {
   visible: boolean;
   /** Events that have yet to be sent. */
   #events: string[] = [];
+  /** Replies of this turn that have yet to be sent. */
+  #late: Reply[] = [];
   #gone = false;
 
   constructor(dispatcher: Dispatcher, visible: boolean, send: Send) {
@@ -40,6 +42,12 @@ export class Client {
     const sent = this.#events;
     this.#events = [];
     this.#sendAll(sent.length === 0 ? replies : [{ id: 0, value: sent }, ...replies]);
+  }
+
+  /** Sends a reply in one message with others of this turn: a batch may change many watches. */
+  postSoon(reply: Reply): void {
+    if (this.#late.length === 0) queueMicrotask(() => this.post(this.#late.splice(0)));
+    this.#late.push(reply);
   }
 
   /** Receives nothing any longer, and is served no longer. */

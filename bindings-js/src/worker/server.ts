@@ -224,7 +224,7 @@ export class Server {
       end: outcomeOf(end).then((outcome) => {
         this.#tasks.delete(task);
         const isSentAgain = this.#leaving && client !== this.page && "error" in outcome;
-        if (!isSentAgain) client.post([{ ...outcome, id }]);
+        if (!isSentAgain) client.postSoon({ ...outcome, id });
         if (!this.#busy) this.onServed();
       }),
     };

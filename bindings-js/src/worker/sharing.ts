@@ -87,7 +87,15 @@ export class Membership {
   }
 
   #join(id: string, visible: boolean, mayLead: boolean): void {
-    if (this.#members.has(id)) return;
+    // One that has given up waiting joins again, and has sent nothing until then.
+    const { client, channel } = this.#members.get(id) ?? this.#add(id, visible, mayLead);
+    client.visible = visible;
+    // The client waits for a first message.
+    channel.postMessage([]);
+    this.#consider();
+  }
+
+  #add(id: string, visible: boolean, mayLead: boolean): Member {
     const channel = new BroadcastChannel(lineChannel(this.#leader.id, id));
     const client = this.#server.add(id, visible, (replies) => channel.postMessage(replies));
     channel.onmessage = ({ data }: MessageEvent<unknown>) => {
@@ -96,11 +104,10 @@ export class Membership {
       if (requests.every(({ op }) => op === "ping")) channel.postMessage([]);
       else this.#server.receive(client, requests);
     };
-    this.#members.set(id, { client, channel, mayLead });
+    const member: Member = { client, channel, mayLead };
+    this.#members.set(id, member);
     this.#watch(id);
-    // The client waits for a first message.
-    channel.postMessage([]);
-    this.#consider();
+    return member;
   }
 
   /** Waits for the lock of a client, which is free once the client is gone. */

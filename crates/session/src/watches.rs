@@ -1,11 +1,12 @@
 //! Watches: which keys of some ranges have changed.
 //!
 //! 1. A client starts a watch, and asks for its next change. Until it asks, the watch collects changes.
-//! 2. The ranges of all watches are cut at their bounds into segments, each with the watches that cover it. A written
-//!    key is in one segment: that of the key before, or one that a binary search finds among the heads of the segments
-//!    of its keyspace, which are numbers, and then among the few segments whose first keys share a head. The segment is
-//!    found while the batch is decoded, so that only watched keys are kept until the commit. If watches start or end on
-//!    another thread before the commit, the batch changes every watch, without keys.
+//! 2. The ranges of all watches are cut at their bounds into segments, each with the watches that cover it, once a
+//!    batch needs them, since many watches often start together. A written key is in one segment: that of the key
+//!    before, or one that a binary search finds among the heads of the segments of its keyspace, which are numbers, and
+//!    then among the few segments whose first keys share a head. The segment is found while the batch is decoded, so
+//!    that only watched keys are kept until the commit. If watches start or end on another thread before the commit,
+//!    the batch changes every watch, without keys.
 //! 3. A commit only notes which watches have changed, and queues the keys. They are sorted into the watches when a
 //!    client takes its changes, or when they take [`QUEUE_BYTES`].
 //! 4. A watch collects the keys of several batches (`changed.rs`). A range delete has no keys.
@@ -41,7 +42,8 @@ pub(crate) type WatchId = (u32, u32);
 #[derive(Default)]
 struct Table {
     watches: Vec<Watch>,
-    segments: Arc<Segments>,
+    /// `None` once a watch starts or ends, until they are needed.
+    segments: Option<Arc<Segments>>,
     /// Batches since the keys were last sorted into the watches, and their size in bytes.
     queue: Vec<Written>,
     queued: usize,
@@ -62,6 +64,20 @@ struct Watch {
 }
 
 impl Table {
+    /// Returns the segments into which the ranges of all watches are cut.
+    fn segments(&mut self) -> &Arc<Segments> {
+        let watches = &self.watches;
+        self.segments.get_or_insert_with(|| {
+            let mut ranges: Vec<Covered<'_>> = Vec::new();
+            for (at, watch) in watches.iter().enumerate() {
+                for (keyspace, from, to) in &watch.ranges {
+                    ranges.push((at, *keyspace, from, to.as_deref()));
+                }
+            }
+            Arc::new(Segments::new(&ranges))
+        })
+    }
+
     /// Sorts the queued keys into the watches that cover them.
     fn sort(&mut self) {
         self.queued = 0;
@@ -96,7 +112,7 @@ impl Watches {
 
     /// Returns the segments by which to find what a batch changes, if there are watches.
     pub(crate) fn segments(&self) -> Option<Arc<Segments>> {
-        self.any().then(|| self.table().segments.clone())
+        self.any().then(|| self.table().segments().clone())
     }
 
     /// Returns the number of another client.
@@ -141,19 +157,19 @@ impl Watches {
             changed: Changed::new(with_keys && since.is_none()),
         };
         let mut table = self.table();
-        table.sort();
         table.watches.push(watch);
-        self.cut(&mut table);
+        self.changed(&mut table);
     }
 
     /// Removes a watch, or all of a client.
     pub(crate) fn remove(&self, client: u32, number: Option<u32>) {
         let mut table = self.table();
+        // The queue has the places of the watches.
         table.sort();
         table.watches.retain(|watch| {
             watch.id.0 != client || number.is_some_and(|number| watch.id.1 != number)
         });
-        self.cut(&mut table);
+        self.changed(&mut table);
     }
 
     /// Takes the changes that a client has asked for: for each watch its number (`u32`), the sequence number (a
@@ -179,10 +195,10 @@ impl Watches {
     /// see it.
     pub(crate) fn wrote(&self, mut written: Written, sequence: Seq) {
         let mut table = self.table();
-        if !written.is_by(&table.segments) {
-            return change_all(table, sequence);
-        }
         let Table { watches, segments, .. } = &mut *table;
+        let Some(segments) = segments.as_ref().filter(|segments| written.is_by(segments)) else {
+            return change_all(table, sequence);
+        };
         let mut waiting = Vec::new();
         let every = segments.of(EVERY).map(|segments| segments.watches(0));
         let covering = written.keys().map(|(watches, _)| watches);
@@ -210,7 +226,8 @@ impl Watches {
     /// Notes that a keyspace was dropped.
     pub(crate) fn dropped(&self, keyspace: KeyspaceId, sequence: Seq) {
         let mut table = self.table();
-        let Table { watches, segments, .. } = &mut *table;
+        let segments = table.segments().clone();
+        let watches = &mut table.watches;
         let mut waiting = Vec::new();
         for segments in [keyspace, EVERY].into_iter().filter_map(|id| segments.of(id)) {
             sum(watches, segments.touched(&[], None), sequence, &mut waiting);
@@ -223,16 +240,10 @@ impl Watches {
         change_all(self.table(), sequence);
     }
 
-    /// Cuts the ranges of all watches into segments.
-    fn cut(&self, table: &mut Table) {
+    /// Notes that a watch has started or ended.
+    fn changed(&self, table: &mut Table) {
         self.any.store(!table.watches.is_empty(), Ordering::Relaxed);
-        let mut ranges: Vec<Covered<'_>> = Vec::new();
-        for (at, watch) in table.watches.iter().enumerate() {
-            for (keyspace, from, to) in &watch.ranges {
-                ranges.push((at, *keyspace, from, to.as_deref()));
-            }
-        }
-        table.segments = Arc::new(Segments::new(&ranges));
+        table.segments = None;
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
