@@ -13,7 +13,8 @@
 //!    manifest names what it has uploaded since.
 //! 6. A claim is created a second time, which must be refused. An object store that ignores the condition would let two
 //!    writers overwrite each other.
-//! 7. If the newest manifest has later batches than the store, the store is an older copy: an operator must ask for it.
+//! 7. If the newest manifest has later batches than the store, or names a lineage that continues that of the store, the
+//!    store is an older copy: an operator must ask for it.
 //!    A store that takes over from another, or is older, starts a lineage, so that no lineage has two histories.
 
 use crate::base::blocking;
@@ -51,7 +52,10 @@ pub(crate) async fn take(place: &Place, db: &Db, take_over: bool) -> Result<(Cla
         Err(Error::NotOwner { .. }) if take_over || !Rule::OwnClaim.holds() => true,
         permitted => permitted.map(|()| false)?,
     };
-    let mark = terrane::storage::StoreId::random()?.salt().max(1);
+    let mark = match Rule::OwnMark.holds() {
+        true => terrane::storage::StoreId::random()?.salt().max(1),
+        false => marks.known.max(1),
+    };
     let former = newest.as_ref().and_then(|newest| newest.1).map_or(0, |claim| claim.mark);
     let mut tried = match is_asked {
         // If this fails, an operator must ask again.
@@ -60,8 +64,10 @@ pub(crate) async fn take(place: &Place, db: &Db, take_over: bool) -> Result<(Cla
         _ => marks,
     };
     tried.attempt(mark);
-    let own = record.clone();
-    blocking(move || own.put(&tried)).await?;
+    if Rule::RecordFirst.holds() {
+        let own = record.clone();
+        blocking(move || own.put(&tried)).await?;
+    }
     if is_asked && Rule::OwnClaim.holds() {
         leave_lineage(place, db).await?;
     }
@@ -128,15 +134,23 @@ fn permit(newest: Option<&(u64, Option<Claim>)>, marks: &Marks) -> Result<()> {
     Err(Error::NotOwner { expected, found })
 }
 
-/// Refuses a store that lacks batches of its own lineage.
+/// Refuses a store that lacks batches of its own lineage, or from before another lineage continued it.
 async fn refuse_older(place: &Place, lineage: u64, last: Seq) -> Result<()> {
-    let newest = newest(place, lineage).await?;
-    let through = newest.and_then(|newest| newest.content).map_or(0, |content| content.through());
-    if through <= last {
+    let Some(newest) = newest(place, lineage).await?.filter(|_| Rule::RefuseOlder.holds()) else {
         return Ok(());
-    }
-    let expected =
-        format!("a store with the batches up to {through} of lineage {}", folder(lineage));
+    };
+    let through = newest.content.map_or(0, |content| content.through());
+    let lineage = folder(lineage);
+    let expected = if newest.successor != 0 {
+        format!(
+            "a store of lineage {}, which continues lineage {lineage}",
+            folder(newest.successor)
+        )
+    } else if through > last {
+        format!("a store with the batches up to {through} of lineage {lineage}")
+    } else {
+        return Ok(());
+    };
     Err(Error::NotOwner { expected, found: format!("an older copy, with batches up to {last}") })
 }
 
@@ -155,7 +169,7 @@ pub(crate) async fn continue_lineage(
         if content.is_some_and(|content| content.through() > last) {
             return Ok(None);
         }
-        let manifest = Manifest { successor: 0, ..next(newest, lineage, epoch) };
+        let manifest = Manifest { successor: 0, ..next(newest, lineage, epoch)? };
         if create(place, &manifest).await? {
             end_others(place, lineage, epoch).await?;
             return Ok(Some(manifest));
@@ -180,7 +194,7 @@ async fn end(place: &Place, lineage: u64, successor: u64, epoch: u64) -> Result<
         let newest = newest(place, lineage).await?;
         refuse_later(newest.as_ref(), epoch)?;
         let Some(newest) = newest.filter(|newest| newest.successor == 0) else { return Ok(()) };
-        let manifest = Manifest { successor, ..next(Some(newest), lineage, epoch) };
+        let manifest = Manifest { successor, ..next(Some(newest), lineage, epoch)? };
         if create(place, &manifest).await? {
             return Ok(());
         }
@@ -190,7 +204,7 @@ async fn end(place: &Place, lineage: u64, successor: u64, epoch: u64) -> Result<
 
 /// Fences the writer of an epoch by a manifest of a later one.
 fn refuse_later(newest: Option<&Manifest>, epoch: u64) -> Result<()> {
-    match newest.filter(|newest| newest.epoch > epoch) {
+    match newest.filter(|newest| newest.epoch > epoch && Rule::LaterEpoch.holds()) {
         None => Ok(()),
         Some(Manifest { lineage, number, .. }) => {
             Err(fenced(Object { lineage: *lineage, name: Name::Manifest(*number) }))
@@ -212,12 +226,21 @@ async fn newest(place: &Place, lineage: u64) -> Result<Option<Manifest>> {
 }
 
 /// Returns the manifest after `newest` of a writer with this epoch, with the same content.
-fn next(newest: Option<Manifest>, lineage: u64, epoch: u64) -> Manifest {
-    let (number, time) = newest.as_ref().map_or((0, 0), |newest| (newest.number, newest.time));
-    let (number, time) = (number + 1, now_after(time));
-    let (successor, content) =
-        newest.map_or((0, None), |newest| (newest.successor, newest.content));
-    Manifest { lineage, number, epoch, time, successor, content }
+fn next(newest: Option<Manifest>, lineage: u64, epoch: u64) -> Result<Manifest> {
+    let Some(newest) = newest else {
+        let time = now_after(0);
+        return Ok(Manifest { lineage, number: 1, epoch, time, successor: 0, content: None });
+    };
+    Ok(Manifest { number: number_after(&newest)?, epoch, time: now_after(newest.time), ..newest })
+}
+
+/// Returns the number of the manifest after `newest`.
+pub(crate) fn number_after(newest: &Manifest) -> Result<u64> {
+    let Manifest { lineage, number, .. } = *newest;
+    number.checked_add(1).ok_or_else(|| {
+        let object = Object { lineage, name: Name::Manifest(number) };
+        Error::invalid(object, "a manifest with a number after it", "the last one")
+    })
 }
 
 /// Creates a manifest if there is none of its number; returns whether it did.

@@ -1,17 +1,25 @@
 //! The place of backups in an object store: requests to it, and counts of uploads.
 
+use crate::base::blocking;
 use crate::error::{Error, Result};
 use crate::format::{Claim, Manifest, VERSION};
 use crate::names::{self, Name};
 use crate::rules::Rule;
 use bytes::Bytes;
-use futures_util::{StreamExt, TryStreamExt};
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
 use object_store::{
-    GetOptions, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutPayload,
+    GetOptions, GetResult, GetResultPayload, MultipartUpload, ObjectMeta, ObjectStore,
+    ObjectStoreExt, PutMode, PutPayload,
 };
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes of a file that are read at once.
+const PIECE_BYTES: u64 = 1 << 20;
 
 /// A folder of an object store.
 #[derive(Clone)]
@@ -127,14 +135,17 @@ impl Place {
         F: Future<Output = Result<()>>,
     {
         let failed = |e| Error::objects("read", object, &e);
-        let mut pieces =
-            match self.objects.get_opts(&self.path(object), GetOptions::default()).await {
-                Ok(found) => found.into_stream(),
-                Err(object_store::Error::NotFound { .. }) => return Ok(false),
-                Err(e) => return Err(failed(e)),
-            };
+        let found = self.objects.get_opts(&self.path(object), GetOptions::default()).await;
+        let mut pieces = match found {
+            Ok(GetResult { payload: GetResultPayload::File(file, path), .. }) => {
+                read_file(file, path).boxed()
+            }
+            Ok(found) => found.into_stream().map_err(failed).boxed(),
+            Err(object_store::Error::NotFound { .. }) => return Ok(false),
+            Err(e) => return Err(failed(e)),
+        };
         while let Some(piece) = pieces.next().await {
-            take(piece.map_err(failed)?).await?;
+            take(piece?).await?;
         }
         Ok(true)
     }
@@ -229,7 +240,7 @@ impl Place {
     /// Removes objects. A missing one is no failure.
     pub async fn remove(&self, objects: Vec<impl std::fmt::Display>) -> Result<()> {
         let paths: Vec<_> = objects.iter().map(|object| Ok(self.path(object))).collect();
-        let mut removed = self.objects.delete_stream(futures_util::stream::iter(paths).boxed());
+        let mut removed = self.objects.delete_stream(stream::iter(paths).boxed());
         while let Some(result) = removed.next().await {
             match result {
                 Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
@@ -238,4 +249,18 @@ impl Place {
         }
         Ok(())
     }
+}
+
+/// Reads a file. The stream that `object_store` makes of one has pieces of 8 KiB, each read on another thread.
+fn read_file(file: File, path: PathBuf) -> impl Stream<Item = Result<Bytes>> {
+    stream::try_unfold((file, path), |(file, path)| {
+        blocking(move || {
+            let mut piece = Vec::with_capacity(PIECE_BYTES as usize);
+            match (&file).take(PIECE_BYTES).read_to_end(&mut piece) {
+                Ok(0) => Ok(None),
+                Ok(_) => Ok(Some((piece.into(), (file, path)))),
+                Err(e) => Err(Error::file(format!("read {}", path.display()), &e)),
+            }
+        })
+    })
 }

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::format::{Base, Content, Manifest};
 use crate::names::{self, Name};
 use crate::place::{Listed, Object, Place};
+use crate::rules::Rule;
 use crate::time::utc;
 use crate::writer::read_base;
 use object_store::ObjectStore;
@@ -107,7 +108,9 @@ async fn lineages(place: &Place) -> Result<Vec<(u64, Vec<u64>)>> {
             all.push((lineage, manifests));
         }
     }
-    all.sort_by_key(|(lineage, _)| rank(*lineage, &ends));
+    if Rule::NewestFirst.holds() {
+        all.sort_by_key(|(lineage, _)| rank(*lineage, &ends));
+    }
     Ok(all)
 }
 
@@ -364,11 +367,16 @@ async fn range(
         first,
         last,
         tables: tables.len() as u64,
-        table_bytes: tables.iter().map(|table| table.bytes).sum(),
+        table_bytes: sum(tables.iter().map(|table| table.bytes)),
         logs: content.logs.len() as u64,
-        log_bytes: content.logs.iter().map(|log| log.bytes).sum(),
+        log_bytes: sum(content.logs.iter().map(|log| log.bytes)),
         damage,
     }
+}
+
+/// Returns the sum of lengths that an object names. Nothing bounds them.
+pub(crate) fn sum(lengths: impl Iterator<Item = u64>) -> u64 {
+    lengths.fold(0, u64::saturating_add)
 }
 
 /// Returns the tables and logs of a lineage, with their lengths.

@@ -13,6 +13,7 @@
 //! 4. The record is that of a place by its text, the object store and the folder. A store has none of a place that has
 //!    moved: another store's claims are there, and an operator must ask for it.
 
+use crate::rules::Rule;
 use terrane::{Db, Durability, Keyspace, Result};
 
 /// The reserved keyspace.
@@ -43,7 +44,8 @@ impl Marks {
 
     /// Adds the mark of a claim that is about to be created.
     pub fn attempt(&mut self, mark: u64) {
-        let forgotten = (self.tries.len() + 1).saturating_sub(TRIES_MAX);
+        let most = if Rule::KeepTries.holds() { TRIES_MAX } else { 1 };
+        let forgotten = (self.tries.len() + 1).saturating_sub(most);
         self.tries.drain(..forgotten);
         self.tries.push(mark);
     }

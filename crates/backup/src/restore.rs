@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::format::{Base, TableRef, decode_log};
 use crate::names::Name;
 use crate::place::{Object, Place};
-use crate::points::{At, Found, find, lacking, needed, there};
+use crate::points::{At, Found, find, lacking, needed, sum, there};
 use crate::target::{Gate, Scratch, Target};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::ObjectStore;
@@ -161,7 +161,8 @@ async fn write(
     let storage: Arc<dyn Storage> = Arc::new(target.storage()?);
     let own = storage.clone();
     let (version_set, additions) = (base.version_set.clone(), content.additions.clone());
-    let begin = move || Restoration::begin(own, version_set, additions);
+    let bytes = sum(content.logs.iter().map(|log| log.bytes));
+    let begin = move || Restoration::begin(own, version_set, additions, bytes);
     let restoration = gate.pass(begin).await?;
     let mut named: Vec<_> = base.tables.iter().map(|table| (table.number, table.bytes)).collect();
     let mut tables = restoration.tables();
@@ -182,7 +183,7 @@ async fn write(
         sequence,
         time: found.manifest.time,
         tables: base.tables.len() as u64,
-        bytes: needed.iter().map(|(_, bytes)| bytes).sum(),
+        bytes: sum(needed.iter().map(|(_, bytes)| *bytes)),
     })
 }
 

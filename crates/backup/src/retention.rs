@@ -16,6 +16,7 @@ use crate::format::{Content, Manifest};
 use crate::names::{self, Name};
 use crate::options::Options;
 use crate::place::{Listed, Object, Place};
+use crate::rules::Rule;
 use crate::writer::read_base;
 use std::collections::HashSet;
 use std::time::Duration;
@@ -82,7 +83,8 @@ async fn collect_lineage(
     for folder in [names::BASE, names::TABLE, names::LOG] {
         let objects = place.list(lineage, folder).await?;
         let is_removed = |listed: &&Listed| {
-            !named.contains(&listed.name) && is_older(listed.modified, now, options.removal_age)
+            let is_named = named.contains(&listed.name) && Rule::KeepNamed.holds();
+            !is_named && is_older(listed.modified, now, options.removal_age)
         };
         let removed = objects.iter().filter(is_removed);
         place.remove(removed.map(|listed| Object { lineage, name: listed.name }).collect()).await?;

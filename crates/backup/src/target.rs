@@ -51,9 +51,15 @@ pub(crate) struct Target {
     _lock: StoreLock,
 }
 
-impl Target {
-    /// Takes a directory that is empty, does not exist, or holds an unfinished restore.
-    pub fn claim(dir: &Path, gate: &Gate) -> Result<Self> {
+/// A directory that looked free before it was locked.
+struct Free {
+    vfs: NativeVfs,
+    is_new: bool,
+}
+
+impl Free {
+    /// Looks at a directory, which is created if it does not exist.
+    fn look(dir: &Path) -> Result<Self> {
         let failed = |e| Error::file(format!("create {}", dir.display()), &e);
         let is_new = !dir.try_exists().map_err(failed)?;
         if is_new {
@@ -61,7 +67,18 @@ impl Target {
         }
         // A directory in use stays untouched, without even a lock file.
         refuse_in_use(dir)?;
-        let vfs = NativeVfs::open(dir, true)?;
+        Ok(Free { vfs: NativeVfs::open(dir, true)?, is_new })
+    }
+}
+
+impl Target {
+    /// Takes a directory that is empty, does not exist, or holds an unfinished restore.
+    pub fn claim(dir: &Path, gate: &Gate) -> Result<Self> {
+        Target::hold(Free::look(dir)?, dir, gate)
+    }
+
+    fn hold(free: Free, dir: &Path, gate: &Gate) -> Result<Self> {
+        let Free { vfs, is_new } = free;
         let lock = vfs.lock("terrane restore")?;
         // The restore that held the lock may have finished its store meanwhile.
         refuse_in_use(dir)?;
@@ -181,5 +198,27 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         // The directory is removed after the calls that write into it.
         self.gate.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use terrane::{Db, Options};
+
+    #[test]
+    fn a_store_that_another_restore_has_finished_stays() {
+        let (dir, made, gate) = (tempfile::tempdir(), tempfile::tempdir(), Gate::default());
+        let (dir, made) = (dir.unwrap(), made.unwrap());
+        let free = Free::look(dir.path()).unwrap();
+        let other = Target::claim(dir.path(), &gate).unwrap();
+        Db::open(made.path(), Options::default()).unwrap().close().unwrap();
+        other.take(made.path()).unwrap();
+        other.keep().unwrap();
+        let refused = Target::hold(free, dir.path(), &gate).err().unwrap();
+        assert!(matches!(refused, Error::Invalid { .. }), "{refused}");
+        let mut options = Options::default();
+        options.create = false;
+        Db::open(dir.path(), options).unwrap();
     }
 }

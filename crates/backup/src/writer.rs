@@ -9,14 +9,15 @@
 //! 5. If the change feed no longer has the next batch, since uploads failed for long, the former base stays as it is,
 //!    and a fresh one is made. If the store starts a lineage, the writer claims it, and makes a base there.
 //! 6. A log or a manifest that could not be uploaded is uploaded again as it was, until that succeeds or another writer
-//!    has taken over. A manifest whose request failed may exist: it counts as created if the object has its bytes.
+//!    has taken over. A manifest whose request failed may exist: it counts as created if the object has its bytes and
+//!    no other writer's follows it.
 //! 7. After a manifest was created, and before a fresh base is made, the writer's claim must still be there. A claim of
 //!    its number with another mark is that of another writer, as where another disk is mounted. Without any claim
 //!    the place was emptied, or its disk is no longer mounted and the uploads are somewhere else: nothing counts as
 //!    uploaded until the claim is back, and then a fresh base is made.
 
 use crate::base::{Built, Known, blocking, build};
-use crate::claim::{continue_lineage, create, take};
+use crate::claim::{continue_lineage, create, number_after, take};
 use crate::error::{Error, Result};
 use crate::format::{Base, BaseInfo, Content, LogBuilder, LogInfo, Manifest, TableRef};
 use crate::names::Name;
@@ -35,8 +36,8 @@ use terrane::entry::{Millis, Seq};
 use terrane::{Changes, CursorProblem, Db, ErrorKind, FeedCursor, Lineage, Pin, VersionSetCopy};
 use tokio::task::JoinHandle;
 
-/// Bytes at which a log ends.
-const LOG_BYTES: usize = 8 << 20;
+/// Bytes at which a log ends: few in the model, so that bases are complete before the logs.
+const LOG_BYTES: usize = if cfg!(test) { 256 } else { 8 << 20 };
 /// Logs after which a fresh base is made.
 const LOGS_MAX: usize = 3600;
 /// Time between two checks whether a base is complete.
@@ -162,7 +163,7 @@ impl Writer {
         if self.newest.successor != lineage {
             // If another writer has taken over meanwhile, this one must not do so by another lineage.
             let time = now_after(self.newest.time);
-            self.pending = Some(Manifest { successor: lineage, ..self.next(time) });
+            self.pending = Some(Manifest { successor: lineage, ..self.next(time)? });
             self.publish_pending().await?;
         }
         let last = self.db.latest_sequence();
@@ -178,9 +179,9 @@ impl Writer {
     }
 
     /// Returns the manifest after the newest one, with the same content.
-    fn next(&self, time: Millis) -> Manifest {
-        let (number, epoch) = (self.newest.number + 1, self.epoch);
-        Manifest { number, epoch, time, ..self.newest.clone() }
+    fn next(&self, time: Millis) -> Result<Manifest> {
+        let (number, epoch) = (number_after(&self.newest)?, self.epoch);
+        Ok(Manifest { number, epoch, time, ..self.newest.clone() })
     }
 
     /// Forgets the feed and the base, so that a fresh one is made.
@@ -279,11 +280,10 @@ impl Writer {
     /// Creates a manifest that names the uploaded objects, if there are new ones.
     async fn publish(&mut self) -> Result<()> {
         let Some(feed) = &mut self.feed else { return Ok(()) };
-        let through = feed.next - 1;
-        if let Some((built, version_set)) =
-            self.built.take_if(|(built, _)| built.info.last <= through)
-        {
-            let info = BaseInfo { since: self.newest.number + 1, ..built.info };
+        let (through, since) = (feed.next - 1, number_after(&self.newest)?);
+        let is_whole = |built: &Built| built.info.last <= through || !Rule::WholeBase.holds();
+        if let Some((built, version_set)) = self.built.take_if(|(built, _)| is_whole(built)) {
+            let info = BaseInfo { since, ..built.info };
             feed.logs.retain(|log| log.last >= info.start);
             self.tables = built.tables;
             self.base = Some((info, version_set));
@@ -299,7 +299,7 @@ impl Writer {
         let content = Content { base: *base, additions, logs: feed.logs.clone() };
         let logged = feed.logs.last().map_or(0, |log| log.time);
         let time = now_after(self.newest.time.max(base.time).max(logged));
-        self.pending = Some(Manifest { content: Some(content), ..self.next(time) });
+        self.pending = Some(Manifest { content: Some(content), ..self.next(time)? });
         self.publish_pending().await?;
         self.is_collection_due |= is_idle;
         if self.is_collection_due && self.building.is_none() && self.built.is_none() {
@@ -314,17 +314,14 @@ impl Writer {
     /// Continues after a manifest that this writer created before its claim was gone, with a fresh base. Any other
     /// manifest is that of another writer.
     fn adopt(&mut self, object: Object, found: &[u8]) -> Result<()> {
-        let Manifest { lineage, number, .. } = self.next(0);
+        let Manifest { lineage, number, .. } = self.next(0)?;
         match Manifest::decode(found, &object.to_string(), lineage, number) {
             Ok(own) if own.epoch == self.epoch => {
                 (self.newest, self.pending) = (own, None);
                 self.restart();
                 Ok(())
             }
-            _ => {
-                let last = self.newest.content.as_ref().map_or(0, Content::through);
-                Err(Error::Fenced { object: object.to_string(), last })
-            }
+            _ => Err(self.fenced(object)),
         }
     }
 
@@ -336,14 +333,25 @@ impl Writer {
         }
         let newest = self.place.newest_claim().await?.map_or(0, |(number, _)| number);
         if found.is_some() || newest > self.epoch {
-            let last = self.newest.content.as_ref().map_or(0, Content::through);
-            let object = Place::claim_name(newest.max(self.epoch));
-            return Err(Error::Fenced { object, last });
+            return Err(self.fenced(Place::claim_name(newest.max(self.epoch))));
         }
         (self.pending, self.known) = (None, Known::default());
         self.restart();
         let found = "no object, as if a disk is no longer mounted";
         Err(Error::damaged(Place::claim_name(self.epoch), "the claim of this writer", found))
+    }
+
+    /// Fences this writer if there is a manifest after its own, whose request had no reply.
+    async fn refuse_later(&self, own: &Manifest) -> Result<()> {
+        let (lineage, name) = (own.lineage, Name::Manifest(number_after(own)?));
+        let object = Object { lineage, name };
+        let is_there = self.place.get(object).await?.is_some();
+        if is_there && Rule::OwnManifest.holds() { Err(self.fenced(object)) } else { Ok(()) }
+    }
+
+    fn fenced(&self, object: impl ToString) -> Error {
+        let last = self.newest.content.as_ref().map_or(0, Content::through);
+        Error::Fenced { object: object.to_string(), last }
     }
 
     /// Creates the pending manifest.
@@ -354,9 +362,10 @@ impl Writer {
             let object = Object { lineage: manifest.lineage, name };
             let found = self.place.get(object).await?;
             let is_own = found.as_ref().is_some_and(|found| **found == *manifest.encode());
-            if !is_own {
+            if !is_own && Rule::OwnManifest.holds() {
                 return self.adopt(object, &found.unwrap_or_default());
             }
+            self.refuse_later(&manifest).await?;
         }
         self.check_place().await?;
         self.pending = None;

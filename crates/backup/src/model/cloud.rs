@@ -1,25 +1,43 @@
-//! An object store that loses, delays, doubles and reorders requests and replies.
+//! An object store that loses, delays, doubles and reorders requests and replies, with a clock of its own.
 
 use futures_util::stream::BoxStream;
-use futures_util::{FutureExt, StreamExt};
+use futures_util::{FutureExt, StreamExt, TryStreamExt};
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta,
     ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use terrane_workload::Random;
 
+/// Age at which a request that is under way is lost.
+const LATE_MAX: Duration = Duration::from_secs(1800);
+
 /// A put whose request is still under way although its sender has given up.
-type Late = (Path, PutPayload, PutOptions);
+struct Late {
+    sent: Duration,
+    location: Path,
+    payload: PutPayload,
+    options: PutOptions,
+}
+
+/// The clock, and the times at which objects were written.
+#[derive(Default)]
+struct Times {
+    now: Duration,
+    written: HashMap<Path, Duration>,
+}
 
 /// An object store, as one process reaches it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Cloud {
     objects: Arc<InMemory>,
     late: Arc<Mutex<Vec<Late>>>,
+    times: Arc<Mutex<Times>>,
     random: Arc<Mutex<Random>>,
     /// The number of requests of which one fails; 0 for none.
     faults: u64,
@@ -27,8 +45,8 @@ pub struct Cloud {
 
 impl Cloud {
     pub fn new(seed: u64) -> Self {
-        let (objects, late) = (Arc::default(), Arc::default());
-        Cloud { objects, late, random: Arc::new(Mutex::new(Random(seed))), faults: 0 }
+        let (objects, late, times) = (Arc::default(), Arc::default(), Arc::default());
+        Cloud { objects, late, times, random: Arc::new(Mutex::new(Random(seed))), faults: 0 }
     }
 
     /// Returns the same objects, reached with faults.
@@ -40,34 +58,84 @@ impl Cloud {
         self.random.lock().unwrap().below(bound)
     }
 
+    /// Lets time pass.
+    pub fn pass(&self, time: Duration) {
+        self.times.lock().unwrap().now += time;
+    }
+
+    fn now(&self) -> Duration {
+        self.times.lock().unwrap().now
+    }
+
     /// Lets one of the late puts take effect.
     pub async fn deliver(&self) {
         let late = {
-            let at = self.below(8) as usize;
-            let mut late = self.late.lock().unwrap();
+            let (mut late, now) = (self.late.lock().unwrap(), self.now());
+            late.retain(|late| now - late.sent < LATE_MAX);
+            let at = self.below(late.len() as u64 + 1) as usize;
             if at < late.len() { Some(late.swap_remove(at)) } else { None }
         };
-        if let Some((location, payload, options)) = late {
+        if let Some(Late { location, payload, options, .. }) = late {
             // Nobody waits for the reply.
-            let _ = self.objects.put_opts(&location, payload, options).await;
+            let _ = self.put(&location, payload, options).await;
         }
     }
 
-    /// Lets others go first, and returns whether the request fails.
-    async fn fails(&self) -> bool {
-        for _ in 0..self.below(3) {
+    async fn put(
+        &self,
+        location: &Path,
+        payload: PutPayload,
+        options: PutOptions,
+    ) -> Result<PutResult> {
+        let put = self.objects.put_opts(location, payload, options).await;
+        if put.is_ok() {
+            let mut times = self.times.lock().unwrap();
+            let now = times.now;
+            times.written.insert(location.clone(), now);
+        }
+        put
+    }
+
+    /// Returns an object as a list has it, with the time at which it was written.
+    fn dated(&self, mut meta: ObjectMeta) -> ObjectMeta {
+        let written = self.times.lock().unwrap().written.get(&meta.location).copied();
+        meta.last_modified = Default::default();
+        meta.last_modified += written.unwrap_or_default();
+        meta
+    }
+
+    /// Lets others run first, at times for long.
+    async fn wait(&self) {
+        let most = if self.below(16) == 0 { 40 } else { 3 };
+        for _ in 0..self.below(most) {
             tokio::task::yield_now().await;
         }
+    }
+
+    /// Lets others run first, and returns whether the request fails.
+    async fn fails(&self) -> bool {
+        self.wait().await;
         self.faults > 0 && self.below(self.faults) == 0
     }
 
     async fn run<T>(&self, request: impl Future<Output = Result<T>>) -> Result<T> {
-        if self.fails().await { Err(failed()) } else { request.await }
+        if self.fails().await {
+            return Err(failed());
+        }
+        let reply = request.await;
+        self.wait().await;
+        reply
     }
 }
 
 fn failed() -> Error {
     Error::Generic { store: "cloud", source: "the request failed".into() }
+}
+
+impl fmt::Debug for Cloud {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Cloud")
+    }
 }
 
 impl fmt::Display for Cloud {
@@ -85,22 +153,25 @@ impl ObjectStore for Cloud {
         options: PutOptions,
     ) -> Result<PutResult> {
         if !self.fails().await {
-            return self.objects.put_opts(location, payload, options).await;
+            let reply = self.put(location, payload, options).await;
+            self.wait().await;
+            return reply;
         }
         match self.below(4) {
             0 => Err(failed()),
             1 => {
-                let _ = self.objects.put_opts(location, payload, options).await;
+                let _ = self.put(location, payload, options).await;
                 Err(failed())
             }
             2 => {
-                self.late.lock().unwrap().push((location.clone(), payload, options));
+                let (sent, location) = (self.now(), location.clone());
+                self.late.lock().unwrap().push(Late { sent, location, payload, options });
                 Err(failed())
             }
             _ => {
                 // The client has sent it again, since the reply to the first was lost.
-                let _ = self.objects.put_opts(location, payload.clone(), options.clone()).await;
-                self.objects.put_opts(location, payload, options).await
+                let _ = self.put(location, payload.clone(), options.clone()).await;
+                self.put(location, payload, options).await
             }
         }
     }
@@ -129,7 +200,10 @@ impl ObjectStore for Cloud {
         let listed = async move {
             match own.fails().await {
                 true => futures_util::stream::iter([Err(failed())]).boxed(),
-                false => own.objects.list(prefix.as_ref()),
+                false => {
+                    let listed = own.objects.list(prefix.as_ref());
+                    listed.map_ok(move |meta| own.dated(meta)).boxed()
+                }
             }
         };
         listed.flatten_stream().boxed()

@@ -12,6 +12,8 @@ use terrane::storage::{Directory, write_all_at};
 use terrane::{Db, Options, Seq};
 use terrane_workload::Random;
 
+/// File operations within which a planned cut of power happens.
+const SOON: u64 = 30;
 /// Ids that a machine may draw for its stores.
 const IDS: u64 = 100;
 /// The keyspace that is dropped at times.
@@ -30,14 +32,24 @@ pub struct Process {
 pub struct Machine {
     files: Arc<MemoryVfs>,
     vfs: FaultVfs,
+    /// The operation at which power is cut.
+    cut: Option<u64>,
     pub db: Option<Db>,
     pub process: Option<Process>,
     /// The newest claim that the store may follow.
     pub follows: u64,
+    /// The number of the last claim that the store tried in vain to make.
+    pub tried: u64,
     /// Whether the store has made the newest claim, and has not started since.
     pub is_successor: bool,
-    /// The last batch in the history.
+    /// Whether the store may lack acknowledged writes and start unasked: it was restored, and others were acknowledged
+    /// since, or it is a copy that was written to.
+    pub may_lack: bool,
+    /// Whether the store is a copy that has not started yet.
+    pub is_copy: bool,
+    /// The last batch in the history, and the rows after it.
     pub noted: Seq,
+    pub rows: Rows,
 }
 
 impl Machine {
@@ -63,8 +75,20 @@ impl Machine {
 
     fn on(files: Arc<MemoryVfs>) -> Verdict<Self> {
         let vfs = FaultVfs::new(files.clone()).map_err(text)?;
-        let (db, process) = (None, None);
-        Ok(Machine { files, vfs, db, process, follows: 0, is_successor: false, noted: 0 })
+        Ok(Machine {
+            files,
+            vfs,
+            cut: None,
+            db: None,
+            process: None,
+            follows: 0,
+            tried: 0,
+            is_successor: false,
+            may_lack: false,
+            is_copy: false,
+            noted: 0,
+            rows: Rows::new(),
+        })
     }
 
     /// Returns a machine with the files of a directory.
@@ -77,17 +101,18 @@ impl Machine {
         Machine::with(number, files)
     }
 
-    /// Returns another machine with a copy of the files, whose process does not run.
+    /// Returns another machine with a copy of the files as they are now, whose process does not run.
     pub fn copy(&self, number: u64) -> Verdict<Self> {
         let mut files = Vec::new();
-        for name in self.files.list().map_err(text)? {
-            let file = self.files.open(&name).map_err(text)?;
+        for name in self.vfs.list().map_err(text)? {
+            let file = self.vfs.open(&name).map_err(text)?;
             let mut bytes = vec![0; file.len().map_err(text)? as usize];
             terrane::storage::read_exact_at(&*file, &mut bytes, 0).map_err(text)?;
             files.push((name, bytes));
         }
         let mut copy = Machine::with(number, files)?;
-        (copy.follows, copy.is_successor) = (self.follows, self.is_successor);
+        (copy.follows, copy.tried) = (self.follows, self.tried);
+        (copy.is_successor, copy.may_lack, copy.is_copy) = (self.is_successor, self.may_lack, true);
         Ok(copy)
     }
 
@@ -102,6 +127,18 @@ impl Machine {
         Ok(db)
     }
 
+    /// Cuts power soon, within an operation.
+    pub fn plan_cut(&mut self, random: &mut Random) {
+        let operation = self.vfs.operations() + random.below(SOON);
+        self.cut = Some(operation);
+        self.vfs.cut_at(operation);
+    }
+
+    /// Whether power was cut, or will be, so that the process has to be killed.
+    pub fn is_cut(&self) -> bool {
+        self.cut.is_some()
+    }
+
     /// Ends the process, by a kill or by a cut of power.
     pub async fn kill(&mut self, random: &mut Random) -> Verdict {
         self.process = None;
@@ -114,7 +151,9 @@ impl Machine {
             1 => Survivors::Synced,
             _ => Survivors::Random(random.word()),
         };
-        self.vfs.cut_at(self.vfs.operations());
+        if self.cut.take().is_none_or(|operation| self.vfs.operations() <= operation) {
+            self.vfs.cut_at(self.vfs.operations());
+        }
         self.db = None;
         self.vfs.crash(survivors).map_err(text)?;
         self.vfs = FaultVfs::new(self.files.clone()).map_err(text)?;

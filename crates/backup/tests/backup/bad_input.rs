@@ -9,6 +9,7 @@ use std::fs;
 use std::sync::Arc;
 use terrane::storage::Directory;
 use terrane::{Db, Durability, ErrorKind};
+use terrane_backup::format::Manifest;
 use terrane_backup::{At, Error, Options, list, salvage};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
@@ -110,6 +111,23 @@ async fn an_object_of_a_later_release_is_refused_by_its_format() {
     let (_dir, to) = folder();
     let refused = restore(&objects, &to, At::Newest).await.unwrap_err();
     assert!(matches!(refused, Error::Newer { found: 9, .. }), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lengths_that_no_object_has_are_listed() {
+    let (_dir, db, objects) = backed_up().await;
+    let lineage = db.feed_cursor().lineage.0;
+    let path = objects_in(&objects, "manifest").await.pop().unwrap();
+    let number = path.filename().unwrap().parse().unwrap();
+    let bytes = bytes_of(&objects, &path).await;
+    let mut manifest = Manifest::decode(&bytes, "manifest", lineage, number).unwrap();
+    let logs = &mut manifest.content.as_mut().unwrap().logs;
+    assert!(logs.len() > 1);
+    logs.iter_mut().for_each(|log| log.bytes = u64::MAX);
+    replace(&objects, &path, manifest.encode()).await;
+    let listed = list(Arc::new(objects.clone()), prefix()).await.unwrap();
+    assert_eq!(listed.ranges[0].log_bytes, u64::MAX);
+    assert!(!listed.ranges[0].damage.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

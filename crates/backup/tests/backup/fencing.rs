@@ -385,3 +385,55 @@ async fn names_that_no_writer_gives_are_no_claims() {
     let refused = take_over(&db, &objects).await.err().unwrap();
     assert!(matches!(refused, Error::Invalid { .. }), "{refused}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_manifest_of_the_last_number_is_refused_by_name() {
+    let ((_dir, path), (_other_dir, other_path), objects) = (folder(), folder(), Faulty::new());
+    let (db, other) = (Db::open(&path, small()).unwrap(), Db::open(&other_path, small()).unwrap());
+    let backup = start(&db, &objects).await.unwrap();
+    backup.wait(write(&db, 1)).await.unwrap();
+    backup.stop().await;
+    let newest = objects_with(&objects, "/manifest/").await.pop().unwrap();
+    let (folder, _) = newest.as_ref().rsplit_once('/').unwrap();
+    let last = Path::from(format!("{folder}/{}", u64::MAX));
+    objects.inner.put(&last, "".into()).await.unwrap();
+    for refused in [start(&db, &objects).await, take_over(&other, &objects).await] {
+        let refused = refused.err().unwrap().to_string();
+        let name = format!("manifest/{}: expected a manifest with a number after it", u64::MAX);
+        assert!(refused.contains(&name), "{refused}");
+    }
+    objects.inner.delete(&last).await.unwrap();
+    start(&other, &objects).await.unwrap().stop().await;
+    assert_eq!(restored(&objects, At::Newest).await.1, rows(&other));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_died_after_its_first_claim_continues() {
+    let ((_dir, path), objects) = (folder(), Faulty::new());
+    let db = Db::open(&path, small()).unwrap();
+    write(&db, 1);
+    cut_at_claim(&db, &objects.sound(), &[], Fault::Unanswered).await;
+    assert_eq!(objects_with(&objects, "/claim/").await.len(), 1);
+    db.close().unwrap();
+    let db = Db::open(&path, small()).unwrap();
+    let backup = start(&db, &objects).await.unwrap();
+    backup.wait(write(&db, 2)).await.unwrap();
+    backup.stop().await;
+    assert_eq!(restored(&objects, At::Newest).await.1, rows(&db));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_first_claim_on_an_absent_disk_needs_a_take_over() {
+    let ((_dir, path), objects) = (folder(), Faulty::new());
+    let db = Db::open(&path, small()).unwrap();
+    cut_at_claim(&db, &objects.sound(), &[], Fault::Unanswered).await;
+    // The disk is not mounted at the next start. Nothing was backed up, so that the store starts there.
+    let beneath = Faulty::new();
+    let backup = start(&db, &beneath).await.unwrap();
+    backup.wait(write(&db, 1)).await.unwrap();
+    backup.stop().await;
+    // It is mounted again, with the first claim alone.
+    assert!(refused(&db, &objects).await.contains("found writer 1 since"));
+    take_over(&db, &objects).await.unwrap().stop().await;
+    assert_eq!(restored(&objects, At::Newest).await.1, rows(&db));
+}

@@ -56,7 +56,7 @@ fn line(range: &Range) -> String {
         range.lineage,
         counted(range.tables, "table", "tables"),
         counted(range.logs, "log", "logs"),
-        range.table_bytes + range.log_bytes
+        range.table_bytes.saturating_add(range.log_bytes)
     )
 }
 

@@ -11,7 +11,7 @@ use crate::version::{LogRecord, VersionSet};
 use crate::wal::{LogId, LogWriter, log_file_bytes, payload_bytes};
 use std::sync::Arc;
 
-/// Bytes of a log, unless a batch is longer.
+/// The most bytes of a log, unless a batch is longer.
 const LOG_BYTES: u64 = 16 << 20;
 
 /// A store that is being restored.
@@ -19,13 +19,16 @@ pub struct Restoration {
     storage: Arc<dyn Storage>,
     version_set: VersionSet,
     log: Option<LogWriter>,
+    /// Bytes of a log, unless a batch is longer.
+    log_bytes: u64,
     /// The sequence number of the next batch.
     next: Seq,
 }
 
 impl Restoration {
     /// Starts to restore into `storage`, which holds no store yet. `version_set` and `additions` are edits of a
-    /// [`VersionSetCopy`](super::VersionSetCopy).
+    /// [`VersionSetCopy`](super::VersionSetCopy). `bytes` is about the length of all batches, so that logs are not
+    /// longer than that.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if the storage holds a store; edits that are malformed, or of a later
@@ -34,6 +37,7 @@ impl Restoration {
         storage: Arc<dyn Storage>,
         version_set: Vec<u8>,
         additions: Vec<u8>,
+        bytes: u64,
     ) -> Result<Self> {
         if storage.recover()?.is_some() {
             let found = format_args!("one in {}", storage.name());
@@ -42,7 +46,9 @@ impl Restoration {
         let mut version_set = VersionSet::replay(&[version_set, additions])?;
         version_set.logs.clear();
         let next = version_set.log_start;
-        Ok(Restoration { storage, version_set, log: None, next })
+        // Records have headers and padding.
+        let log_bytes = bytes.saturating_mul(2).min(LOG_BYTES);
+        Ok(Restoration { storage, version_set, log: None, log_bytes, next })
     }
 
     /// Returns the number and the length of each table. The caller creates, writes and syncs them in the storage.
@@ -65,7 +71,7 @@ impl Restoration {
         let payload = payload_bytes([batch.len()].into_iter());
         if self.log.as_ref().is_none_or(|log| !log.fits(payload)) {
             self.end_log()?;
-            self.begin_log(log_file_bytes(payload).max(LOG_BYTES))?;
+            self.begin_log(log_file_bytes(payload).max(self.log_bytes))?;
         }
         if let Some(log) = &mut self.log {
             log.append(self.next, self.next - 1, &[batch])?;
@@ -140,7 +146,8 @@ mod tests {
     fn restored(db: &Db, pin: &Pin, additions: Vec<u8>, last: Seq) -> Db {
         let target = storage();
         let version_set = pin.version_set().encode();
-        let mut restoration = Restoration::begin(target.clone(), version_set, additions).unwrap();
+        let mut restoration =
+            Restoration::begin(target.clone(), version_set, additions, 1 << 20).unwrap();
         for table in pin.tables() {
             table.verify().unwrap();
             let (from, bytes) = (table.open().unwrap(), table.bytes());
@@ -158,7 +165,7 @@ mod tests {
             restoration.append(batch.encoded()).unwrap();
         }
         assert_eq!(restoration.finish().unwrap(), last);
-        let refused = Restoration::begin(target.clone(), Vec::new(), Vec::new()).err().unwrap();
+        let refused = Restoration::begin(target.clone(), Vec::new(), Vec::new(), 0).err().unwrap();
         assert!(refused.to_string().contains("expected no store there yet"), "{refused}");
         open(target)
     }

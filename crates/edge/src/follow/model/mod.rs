@@ -70,14 +70,7 @@ fn is_noticed(what: &str, broken: impl Fn(u64) -> Verdict) {
 
 #[test]
 fn each_broken_rule_of_replication_is_noticed() {
-    for rule in [
-        Rule::CursorWithBatch,
-        Rule::ForgetFirst,
-        Rule::EmptyFirst,
-        Rule::CursorLast,
-        Rule::InOrder,
-        Rule::SnapshotAfterSync,
-    ] {
+    for rule in Rule::ALL {
         is_noticed(&format!("{rule:?}"), |seed| rule.broken(|| play(seed, None)));
     }
 }
