@@ -87,7 +87,8 @@ export function loadAddon(): Addon {
   try {
     addon = require(findAddon(platform)) as Addon;
   } catch (cause) {
-    const message = `${NAME} found no addon for ${platform}: install the package ${NAME}-${platform}, or run cargo xtask node in a clone: ${cause}`;
+    const remedy = `install the package ${NAME}-${platform}, or run cargo xtask node in a clone`;
+    const message = `${NAME} found no addon for ${platform}; ${remedy}: ${cause}`;
     throw new UnavailableError(message, { cause });
   }
   const found = addon.version();

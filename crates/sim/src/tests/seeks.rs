@@ -25,7 +25,7 @@ fn asked(figures: &Figures) -> u64 {
 }
 
 #[test]
-fn tables_go_down_until_no_lookup_goes_on_past_one() {
+fn tables_go_down_until_no_lookup_passes_one() {
     for json in POLICIES {
         let seeks = Seeks { bytes: 1000, least: 1, target_file_bytes: 3000 };
         let found = reads(policy(json), 20_000, Some(seeks));

@@ -211,7 +211,7 @@ impl Memtable {
         self.range_deletes.load().as_deref().map_or(0, |list| list.newest_at(key, at))
     }
 
-    /// Whether the key with this [`key_hash`](crate::coding::key_hash) may be in the memtable; if
+    /// Whether the key with this [`key_hash`] may be in the memtable; if
     /// `false`, it is not.
     #[inline]
     #[must_use]
