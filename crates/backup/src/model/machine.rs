@@ -38,7 +38,7 @@ pub struct Machine {
     pub process: Option<Process>,
     /// The newest claim that the store may follow.
     pub follows: u64,
-    /// The number of the last claim that the store tried in vain to make.
+    /// The number of the last claim that the store tried to make and did not.
     pub tried: u64,
     /// Whether the store has made the newest claim, and has not started since.
     pub is_successor: bool,
