@@ -32,12 +32,14 @@ const PACKAGE = JSON.parse(
 function copyPackage(version = PACKAGE.version) {
   const at = folder();
   mkdirSync(`${at}/dist`);
-  for (const file of ["index.js", "level.js", "sync.js", "worker.js"]) {
-    const source = readFileSync(new URL(bundle(file)), "utf8");
-    const quoted = JSON.stringify(PACKAGE.version);
-    // What runs in another thread has the addon, and with it the release.
-    assert.equal(source.includes(quoted), file !== "index.js", file);
-    writeFileSync(`${at}/dist/${file}`, source.replace(quoted, JSON.stringify(version)));
+  const quoted = JSON.stringify(PACKAGE.version);
+  const scripts = readdirSync(fileURLToPath(bundle("."))).filter((file) => file.endsWith(".js"));
+  const sources = scripts.map((file) => readFileSync(fileURLToPath(bundle(file)), "utf8"));
+  // The entries share what loads the addon, and with it the release.
+  assert.equal(sources.filter((source) => source.includes(quoted)).length, 1);
+  for (const [n, source] of sources.entries()) {
+    const changed = source.replace(quoted, JSON.stringify(version));
+    writeFileSync(`${at}/dist/${scripts[n]}`, changed);
   }
   copyFileSync(fileURLToPath(bundle("terrane.node")), `${at}/dist/terrane.node`);
   const description = { name: "application", version: "7.7.7", type: "module" };
