@@ -59,7 +59,7 @@ test("an addon of another release is refused, and both are named", async () => {
   const at = copyPackage("99.0.0");
   for (const entry of ["index.js", "sync.js"]) {
     const printed = await openedBy(at, entry, `${at}/store`);
-    assert.match(printed, /^unavailable terrane-node 99\.0\.0 .* found that of \d+\.\d+\.\d+$/);
+    assert.match(printed, /^unavailable terrane-node 99\.0\.0: .* found that of \d+\.\d+\.\d+$/);
   }
   assert.ok(!existsSync(`${at}/store`));
 });
