@@ -22,9 +22,9 @@ export interface Watched {
 /** A chapter. */
 export interface Chapter {
   id: string;
-  /** Its subject, in the list of chapters. */
+  /** Subject, in the list of chapters. */
   name: string;
-  /** The question that it starts with. */
+  /** Question that the chapter starts with. */
   title: string;
   /** Knowledge needed before the example. */
   hook: string[];

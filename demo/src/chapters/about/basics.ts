@@ -13,10 +13,11 @@ export const basics: Chapter = {
   hook: [
     "A log-structured merge tree never changes data in place. Writes go to a memtable in " +
       "memory and to a log; a full memtable is flushed to a sorted, immutable table on disk. " +
-      "So one key can be in many places, each with a different version.",
+      "Compactions merge tables into new ones, further down. So one key can be in many places, " +
+      "each with a different version.",
     "Newer data always lies above older data: memtables over level 0, level 0 over level 1, " +
       "and so on down. A read asks from the top, and stops at the first place that has the " +
-      "key. A deleted key has a version, too: a tombstone, which hides those below it.",
+      "key. The newest version of a deleted key is a tombstone, which hides those below it.",
   ],
   figure: Basics,
   watch: { settings: sized({ policy: "leveled" }), sights: ["newest"] },

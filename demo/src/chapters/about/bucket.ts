@@ -55,9 +55,9 @@ export const bucket: Chapter = {
     after:
       "With even keys each worker has a bucket of its own, and the stalls behind the one merge " +
       "of level 0 nearly vanish. Late keys all fall into one of eight buckets. Open the last " +
-      "recording: cold buckets are joined, the hot one rises over the rule at 2 and is split " +
+      "recording: cold buckets are joined, the hot one rises above the line at 2 and is split " +
       "again and again; a split affects only later flushes, so writes wait until none is above " +
-      "the rule, and hardly ever from then on.",
+      "the line, and hardly ever from then on.",
     scale:
       "The settings are chosen to make the bottleneck plain within seconds: updates of 100,000 keys " +
       "with values of 1 KiB, memtables and tables of 4 MiB. A bucket has few tables, and settles " +

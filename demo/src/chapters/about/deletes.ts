@@ -17,7 +17,7 @@ export const deletes: Chapter = {
     "Tables never change, so a delete cannot take a key out of them. It writes a tombstone, which lies above the " +
       "older versions and hides them. A merge that meets both keeps the tombstone and drops the versions.",
     "The tombstone itself takes space, and scans pass over it. It may go once nothing is left for it to hide: no " +
-      "older version in a level below, and no snapshot from before the delete.",
+      "older version in a level below, and no snapshot, an open view of the store, from before the delete.",
   ],
   figure: Tombstones,
   watch: { settings: sized({ ...DELETING, policy: "leveled" }), sights: ["kept", "dropped"] },
@@ -36,8 +36,8 @@ export const deletes: Chapter = {
       "Who expects a tombstone for each delete forgets those that a later update of the key replaced, and those that " +
       "have reached the last level.",
     after:
-      "Where the last level is one run, whatever is merged into it has nothing below, and its tombstones go. Where " +
-      "it has several runs, a merge that takes only some of them must keep the tombstones for the others.",
+      "Where the last level is one run, nothing lies below what is merged into it, and tombstones are dropped. Where " +
+      "it has several runs, a merge that leaves older ones out must keep the tombstones that hide their versions.",
     scale:
       "300,000 operations on 100,000 keys with values of 1 KiB, at 20,000 a second; memtables and tables of 4 MiB, " +
       "T = 5. A tombstone has no value and takes few bytes; what it hides takes more.",

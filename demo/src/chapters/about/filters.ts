@@ -26,9 +26,10 @@ export const filters: Chapter = {
   name: "Filters and blocks",
   title: "What does a wrong answer cost?",
   hook: [
-    "A get asks one run after the other, the newest first. Reading a block of each would take long, and " +
-      "most runs do not have the key. So each table has a Bloom filter in memory: a few bits for each of its keys.",
-    "A filter that says no is always right, and the table is left alone. One that says maybe is sometimes wrong: " +
+    "A table consists of blocks, here of 4 KiB each: to find a key, a get reads the one block that may hold it. A " +
+      "get asks one run after the other, the newest first. Reading a block of each would take long, and most runs do " +
+      "not have the key. So each table has a Bloom filter in memory: a few bits for each of its keys.",
+    "A filter that says no is always right, and no block is read. A filter that says maybe is sometimes wrong: " +
       "a false positive, for which a block is read for nothing. Each further bit per key makes that rarer by the " +
       "same factor, 0.62.",
   ],
@@ -38,7 +39,7 @@ export const filters: Chapter = {
     sights: ["wrong-filter"],
   },
   lesson:
-    "A false positive costs one block, never a wrong answer; bits are best spent on small runs.",
+    "A false positive costs one block, and never changes what a get returns; bits are best spent on small runs.",
   question: {
     ask:
       "Half gets, half updates under tiered compaction, simulated. How many blocks do 1,000 gets read for nothing, " +
@@ -52,15 +53,15 @@ export const filters: Chapter = {
       wasted("10 bits, Monkey", { filterBits: 10, parameters: { filters: "monkey" } }),
     ],
     hint:
-      "Who expects twice the bits to halve the wrong answers thinks of a share. Each bit multiplies: five more leave " +
+      "Who expects twice the bits to halve the false positives thinks of a share. Each bit multiplies: five more leave " +
       "an eleventh of them.",
     after:
-      "A get asks the filters of all runs above the one with its key, and their wrong answers add up. A small run's " +
-      "filter is asked as often as a large one's, and its bits cost less memory: Monkey takes a little from the " +
-      "largest runs and gives much to the small ones.",
+      "A get asks the filters of all runs above the one with its key, and their false positives add up. A small run's " +
+      "filter is asked about as often as a large one's, and a bit for each of its keys costs less memory. So Monkey " +
+      "takes a little from the largest runs and gives much to the small ones.",
     scale:
       "60,000 keys with values of 1 KiB, then 60,000 operations at 4,000 a second; memtables of 1 MiB, tables of " +
-      "512 KiB. Gets are of keys that are there, so the last run asked always has them.",
+      "512 KiB. Gets are of keys that are there, so the last place that a get asks always has its key.",
   },
   reference:
     "B. Bloom: Space/Time Trade-offs in Hash Coding with Allowable Errors. CACM 13 (1970); N. Dayan, " +

@@ -10,8 +10,9 @@ export const levels: Chapter = {
   name: "Leveling or tiering",
   title: "Can one tree write least and read least?",
   hook: [
-    "Every level is T times as large as the one above. Under leveling a level is one run: " +
-      "whatever comes down is merged with what is there, so each entry is rewritten some T/2 " +
+    "Every level is T times as large as the one above. A run is a row of tables whose keys do " +
+      "not overlap. Under leveling a level is one run: whatever arrives from above is merged " +
+      "with what is there, so each entry is rewritten some T/2 " +
       "times in every level. Under tiering a level collects up to T − 1 runs, and they are " +
       "merged once, on their way down.",
     "Fewer runs are good for reads, which may have to look into each; fewer merges are good " +

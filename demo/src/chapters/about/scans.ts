@@ -32,7 +32,7 @@ export const scans: Chapter = {
   hook: [
     "A get knows its key, and asks the filter of each run for it. A scan knows only where to start: the next key " +
       "may be in any run, and no filter of single keys can say that it is not.",
-    "So a scan has one place in each run, and takes the least key of them all again and again. To start, it reads " +
+    "So a scan keeps a place in each run, and returns the least key of them all, again and again. To start, it reads " +
       "a block of every run, even if it returns only one key.",
   ],
   figure: Scans,
@@ -47,7 +47,7 @@ export const scans: Chapter = {
     predictions: [...blocks("leveled"), ...blocks("tiered")],
     hint:
       "Who expects gets to suffer from runs as scans do forgets the filters. Who expects scans to be alike looks at " +
-      "the keys that they return, which are as many; most blocks are read to find where to start.",
+      "the keys that they return, which are equally many. But a block of each run is read to find where to start.",
     after:
       "Gets hardly differ: filters answer for all runs but one. A scan reads a block of each run, and more where " +
       "values are large: 20 keys of 1 KiB fill some blocks even in a single run.",

@@ -1,5 +1,5 @@
 /**
- * Level 0 in seconds: while writes come, each interval adds a run, unless level 0 is full. One merge at a time takes
+ * Level 0 in seconds: while writes arrive, each interval adds a run, unless level 0 is full. One merge at a time takes
  * all runs that are there when it starts, and takes as long for each.
  */
 
@@ -16,7 +16,7 @@ export interface Second {
   waits: boolean;
 }
 
-/** Returns the seconds of level 0 while `busy` seconds of writes come, and until it is empty. */
+/** Returns the seconds of level 0 while `busy` seconds of writes arrive, and until it is empty. */
 export function level0Over(busy: number, { every, takes, limit }: Paces): Second[] {
   const seconds: Second[] = [];
   let [runs, taken, left, written, gone] = [0, 0, 0, 0, 0];
