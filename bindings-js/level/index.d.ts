@@ -23,11 +23,11 @@ export interface TerraneLevelOptions<K, V> extends AbstractDatabaseOptions<K, V>
   policy?: string | { policy: string } | undefined;
   /** The size of a memtable in bytes. */
   memtableBytes?: number | undefined;
-  /** The same, by classic-level's name. */
+  /** Classic-level's name of `memtableBytes`. */
   writeBufferSize?: number | undefined;
   /** The size of the block cache in bytes. */
   cacheBytes?: number | undefined;
-  /** The same, by classic-level's name. */
+  /** Classic-level's name of `cacheBytes`. */
   cacheSize?: number | undefined;
   /** Bytes of logs that are kept for the change feed. */
   feedBytes?: number | undefined;
@@ -41,7 +41,7 @@ export interface TerraneLevelOptions<K, V> extends AbstractDatabaseOptions<K, V>
 
 /** Options of a write. */
 export interface WriteOptions {
-  /** Whether the write is durable when its promise resolves. By default as `durability` says. */
+  /** Whether the write is durable when its promise resolves. The default is that of `durability`. */
   sync?: boolean | undefined;
 }
 

@@ -24,7 +24,7 @@ export interface NodeOptions<K extends Encoding = "utf8", V extends Encoding = "
    * `importStore` reads it.
    */
   layout?: Layout | undefined;
-  /** Whether the store is opened for reading; other read-only processes can open it, too. False by default. */
+  /** Whether the store is opened for reading; other read-only processes can open it as well. False by default. */
   readOnly?: boolean | undefined;
 }
 
