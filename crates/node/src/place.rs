@@ -116,7 +116,7 @@ fn destroy_at(path: &Path) -> Result<()> {
             // Held while it is removed.
             let volume = Volume::open_file(path, false)?;
             if volume.recover()?.is_none() {
-                let why = "it is no store file".to_owned();
+                let why = "it is not a store file".to_owned();
                 return Err(Error::no_store(path.display().to_string(), why));
             }
             fs::remove_file(path).map_err(failed)?;

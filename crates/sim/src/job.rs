@@ -27,7 +27,7 @@ pub(crate) struct Merge {
     pub(crate) from: usize,
     /// Bytes of its inputs, those that were read, and those of its outputs that were written.
     pub(crate) reads: u64,
-    /// Share of them that the page cache did not hold at its start.
+    /// Share of the input bytes that the page cache did not hold at the start of the merge.
     pub(crate) missing: f64,
     pub(crate) read_so_far: u64,
     pub(crate) written_so_far: u64,
@@ -48,7 +48,7 @@ pub(crate) struct Part {
 /// The part of a chunk that goes to one file.
 pub(crate) struct Piece {
     pub(crate) file: TableId,
-    /// Bytes of the file before it.
+    /// Bytes of the file before the piece.
     pub(crate) from: u64,
     pub(crate) bytes: u64,
     /// Whether it is the last of the file.

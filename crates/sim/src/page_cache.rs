@@ -16,7 +16,7 @@ pub(crate) struct PageCache {
 }
 
 impl PageCache {
-    /// A cache of this many bytes, in pages of these.
+    /// A cache of `bytes`, in pages of `page_bytes`.
     pub(crate) fn new(bytes: u64, page_bytes: u64) -> Self {
         let pages = bytes / page_bytes;
         PageCache { pages: Cache::new(pages), page_bytes, is_absent: pages == 0 }

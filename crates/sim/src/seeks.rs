@@ -2,8 +2,8 @@
 //!
 //! 1. A point read that asks a second table charges the first one, whether that one's filter passed the key or not.
 //! 2. A table may be charged once for each of `bytes` of it, and at least `least` times.
-//! 3. One that was charged as often goes down, once the policy has nothing to do and nothing runs: it is merged with
-//!    what it overlaps in the next level, or moves if that is nothing. From level 0 all tables go.
+//! 3. A table that was charged as often moves down, once the policy has nothing to do and nothing runs: it is merged
+//!    with what it overlaps in the next level, if anything. From level 0 all tables move down.
 //!
 //! LevelDB's range reads, of which it samples one a megabyte, are left out. The engine does not have these compactions:
 //! a filter answers for nearly all tables that do not hold a key, so that going on past one costs no block.
@@ -39,12 +39,12 @@ impl Default for Seeks {
 }
 
 impl Seeks {
-    /// Step 2.
+    /// Returns the lookups that may go on past a table (step 2).
     pub(crate) fn allowed(&self, table: &TableInfo) -> u64 {
         (table.bytes / self.bytes.max(1)).max(self.least).max(1)
     }
 
-    /// Step 3.
+    /// Plans to send a table down (step 3).
     fn plan(&self, context: &PlanContext) -> Option<Plan> {
         if !context.running.compactions.is_empty() {
             return None;
@@ -91,7 +91,7 @@ impl Seeks {
     }
 }
 
-/// A policy with these compactions.
+/// A policy with the compactions that seeks cause.
 pub(crate) struct Seeking {
     pub(crate) policy: Box<dyn Policy>,
     pub(crate) seeks: Seeks,
