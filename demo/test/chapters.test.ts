@@ -137,7 +137,7 @@ describe("filters", () => {
     }
   });
 
-  test("its wrong answers are about as many as the formula says", () => {
+  test("its false positives are about as many as the formula says", () => {
     const absent = names("absent", 20_000);
     for (const bits of [2, 4, 8]) {
       const filter = filterOf(names("held", 2000), bits);

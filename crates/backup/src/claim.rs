@@ -134,7 +134,7 @@ fn permit(newest: Option<&(u64, Option<Claim>)>, marks: &Marks) -> Result<()> {
     Err(Error::NotOwner { expected, found })
 }
 
-/// Refuses a store that lacks batches of its own lineage, or from before another lineage continued it.
+/// Refuses a store that lacks batches of its own lineage, or is from before another lineage continued it.
 async fn refuse_older(place: &Place, lineage: u64, last: Seq) -> Result<()> {
     let Some(newest) = newest(place, lineage).await?.filter(|_| Rule::RefuseOlder.holds()) else {
         return Ok(());

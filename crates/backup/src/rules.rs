@@ -15,7 +15,7 @@ terrane::rules! {
         KeepTries = 3,
         /// 4. Each try has a mark of its own.
         OwnMark = 4,
-        /// 5. A store that lacks batches of its lineage, or from before another continued it, does not continue it.
+        /// 5. A store that lacks batches of its lineage, or is from before another continued it, does not continue it.
         RefuseOlder = 5,
         /// 6. A writer ends the other lineages of the place before it uploads.
         EndOthers = 6,
