@@ -155,7 +155,7 @@ for (const [name, { destroy, importStore, open }] of Object.entries({
     await assert.rejects(open(path, { create: false }), { code: "not-found" });
   });
 
-  test(`of copies to one path one is there, ${name}`, async () => {
+  test(`of copies to one path one succeeds, ${name}`, async () => {
     const at = folder();
     const db = await open(`${at}/store`);
     await db.put("a", "1");

@@ -276,7 +276,7 @@ test("classic-level's sizes are those of the store", async () => {
   await db.close();
 });
 
-test("only a missing database lacks createIfMissing", async () => {
+test("createIfMissing is named only where it is false", async () => {
   const path = folder();
   writeFileSync(`${path}/CURRENT`, "MANIFEST-000001\n");
   const refused = (options) =>

@@ -53,12 +53,12 @@ export const filters: Chapter = {
       wasted("10 bits, Monkey", { filterBits: 10, parameters: { filters: "monkey" } }),
     ],
     hint:
-      "Who expects twice the bits to halve the false positives thinks of a share. Each bit multiplies: five more leave " +
-      "an eleventh of them.",
+      "Who expects twice the bits to halve the false positives thinks of a share. Each bit multiplies: five more " +
+      "leave an eleventh of them.",
     after:
-      "A get asks the filters of all runs above the one with its key, and their false positives add up. A small run's " +
-      "filter is asked about as often as a large one's, and a bit for each of its keys costs less memory. So Monkey " +
-      "takes a little from the largest runs and gives much to the small ones.",
+      "A get asks the filters of all runs above the one with its key, and their false positives add up. A small " +
+      "run's filter is asked about as often as a large one's, and a bit for each of its keys costs less memory. So " +
+      "Monkey takes a little from the largest runs and gives much to the small ones.",
     scale:
       "60,000 keys with values of 1 KiB, then 60,000 operations at 4,000 a second; memtables of 1 MiB, tables of " +
       "512 KiB. Gets are of keys that are there, so the last place that a get asks always has its key.",
