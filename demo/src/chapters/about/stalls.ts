@@ -15,8 +15,8 @@ export const stalls: Chapter = {
   title: "Why do writes stop when nothing is broken?",
   hook: [
     "A write only adds to the log and to the memtable; merges follow later. So a store can take writes faster than " +
-      "it can merge them, for a while. What is not merged yet is debt. It piles up in level 0, where each flush adds a " +
-      "run.",
+      "it can merge them, for a while. What is not merged yet is debt. It piles up in level 0, where each flush adds " +
+      "a run.",
     "Every run of level 0 is one more for reads to ask, so their number has a limit. At the limit writes wait until " +
       "a merge has taken some runs away: a write stall. The store is not broken: it works at the pace of its merges.",
   ],
