@@ -12,6 +12,7 @@ import {
   openSync,
   readdirSync,
   renameSync,
+  rmdirSync,
   rmSync,
   statSync,
   writeSync,
@@ -57,8 +58,8 @@ const startOf =
 
 /**
  * Copies a store to a path, where there must be nothing. A file is locked while it is written. A directory is written
- * under a name of its own and renamed when it is complete, so that nobody finds a part of it, and only what this copy
- * made is removed if it fails.
+ * under a name of its own and renamed when it is complete, so that nobody finds a part of it. If a copy fails, only
+ * what it has made is removed.
  */
 async function copyTo(
   path: string,
@@ -67,18 +68,34 @@ async function copyTo(
   runner: StepRunner,
   module: Module,
 ): Promise<void> {
-  if (oneFile) return copied(runner, module, start(path, true), path);
+  if (oneFile) {
+    // An empty file may be there.
+    const made = existsSync(path) ? undefined : path;
+    return copied(runner, module, start(path, true), made);
+  }
   checkFree(path);
   const unfinished = `${path}.unfinished-${randomUUID()}`;
-  await copied(runner, module, start(unfinished, false), unfinished);
   try {
-    renameSync(unfinished, path);
+    await copied(runner, module, start(unfinished, false), unfinished);
+    rename(unfinished, path);
   } catch (error) {
+    // A copy that could not start may have made the directory.
     rmSync(unfinished, { force: true, recursive: true });
-    checkFree(path);
     throw error;
   }
   syncFolder(dirname(path));
+}
+
+/** Renames a directory to a path, where there must be nothing, or an empty directory. */
+function rename(from: string, path: string): void {
+  try {
+    // Windows replaces no directory by another.
+    if (process.platform === "win32" && existsSync(path)) rmdirSync(path);
+    renameSync(from, path);
+  } catch (error) {
+    checkFree(path);
+    throw error;
+  }
 }
 
 /** Throws unless there is nothing at a path, or an empty directory. */
@@ -99,12 +116,12 @@ function syncFolder(path: string): void {
   }
 }
 
-/** Runs the steps of a copy to a path, which is removed if it fails. */
+/** Runs the steps of a copy; if that fails, what the copy has made is removed. */
 async function copied(
   runner: StepRunner,
   module: Module,
   steps: Steps,
-  path: string,
+  made: string | undefined,
 ): Promise<void> {
   let isComplete = false;
   try {
@@ -112,7 +129,7 @@ async function copied(
     isComplete = true;
   } finally {
     module.release(steps);
-    if (!isComplete) rmSync(path, { force: true, recursive: true });
+    if (!isComplete && made !== undefined) rmSync(made, { force: true, recursive: true });
   }
 }
 
