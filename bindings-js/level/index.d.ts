@@ -17,7 +17,7 @@ export interface TerraneLevelOptions<K, V> extends AbstractDatabaseOptions<K, V>
   layout?: "directory" | "file" | undefined;
   /** Whether the store is only read. Not in a browser. */
   readOnly?: boolean | undefined;
-  /** Whether writes without `sync` are durable when their promise resolves; `"buffered"` by default. */
+  /** Whether puts, deletes and batches without `sync` are durable when they resolve; `"buffered"` by default. */
   durability?: "buffered" | "sync" | undefined;
   /** The compaction policy of a new store: a name, or an object with parameters. */
   policy?: string | { policy: string } | undefined;
