@@ -81,6 +81,8 @@ class Group<T> {
     let settle: ((done: Promise<T>) => void) | undefined;
     this.done = new Promise((resolve) => (settle = resolve));
     this.#settle = settle!;
+    // Nobody waits for a group whose first call was refused.
+    this.done.catch(() => undefined);
   }
 
   /** Runs the calls; resolves once they have ended, in whichever way. */

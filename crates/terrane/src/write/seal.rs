@@ -94,7 +94,8 @@ pub(crate) fn seal_all(engine: &Engine) -> Result<Seq> {
     let writer = engine.log.writer();
     let mut state = engine.state.lock_open()?;
     state.health.retry();
-    // What is sealed already, and failed to be flushed, is tried again as well.
+    // What is sealed already, and failed to be flushed, is tried again as well, and so are removals, which make room.
+    engine.jobs.obsolete_files.retry();
     engine.background.notify_work();
     for id in engine.keyspaces.load().keys() {
         seal(engine, &mut state, *id, writer.last());

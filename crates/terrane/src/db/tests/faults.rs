@@ -102,7 +102,8 @@ fn a_flush_that_failed_is_tried_again_by_the_next() {
         }
         Ok::<_, crate::Error>(())
     };
-    (0..20).for_each(|n| vfs.fail_at(vfs.operations() + n, Fault::NoSpace));
+    let operation = vfs.operations();
+    (0..20).for_each(|n| vfs.fail_at(operation + n, Fault::NoSpace));
     for _ in 0..2 {
         assert!(polled().unwrap_err().is_no_space());
     }
