@@ -8,7 +8,7 @@ use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta,
     ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -29,7 +29,7 @@ struct Late {
 #[derive(Default)]
 struct Times {
     now: Duration,
-    written: HashMap<Path, Duration>,
+    written: BTreeMap<Path, Duration>,
 }
 
 /// An object store, as one process reaches it.
@@ -52,6 +52,11 @@ impl Cloud {
     /// Returns the same objects, reached with faults.
     pub fn faulty(&self, faults: u64) -> Self {
         Cloud { faults, ..self.clone() }
+    }
+
+    /// Returns the objects that were ever written, and when each was last.
+    pub fn written(&self) -> BTreeMap<Path, Duration> {
+        self.times.lock().unwrap().written.clone()
     }
 
     fn below(&self, bound: u64) -> u64 {

@@ -2,6 +2,7 @@
 
 use super::{Rows, Verdict, text};
 use crate::progress::Progress;
+use crate::time::CLOCK;
 use crate::writer::Writer;
 use std::path::Path;
 use std::sync::Arc;
@@ -121,7 +122,8 @@ impl Machine {
         let options = Options::small().memtable_bytes(2 << 10).wal_file_bytes(2 << 10);
         let storage = Directory::open(Arc::new(self.vfs.clone())).map_err(text)?;
         let executor = Arc::new(SliceExecutor::default());
-        let db = Db::open_storage(Arc::new(storage), options.feed_bytes(8 << 10), executor);
+        let options = options.feed_bytes(8 << 10).wall_clock(Arc::new(|| CLOCK.get()));
+        let db = Db::open_storage(Arc::new(storage), options, executor);
         let db = db.map_err(text)?;
         self.db = Some(db.clone());
         Ok(db)
