@@ -140,7 +140,7 @@ impl World {
 }
 
 /// Starts a writer, which dies after `turns`.
-async fn start(db: Db, place: &Place, take_over: bool, turns: u64) -> Started {
+pub async fn start(db: Db, place: &Place, take_over: bool, turns: u64) -> Started {
     let mut options = Options::default().base_bytes(1 << 10).retention(AGE).take_over(take_over);
     options.removal_age = AGE;
     let progress = Arc::new(Progress::new());

@@ -4,6 +4,7 @@
 //! * `world` - the steps of a schedule, and the promises about moments.
 //! * `claims` - starts of writers, and the promises about who may claim the place.
 //! * `machine` - files that lose power, the store on them, and its backup.
+//! * `succession` - a take-over while a writer moves on to another lineage.
 //! * `cloud` - requests that are lost, delayed, doubled and reordered.
 //!
 //! 1. A seed draws every step: a write, a step of a writer, a kill or a cut of power between steps or amid one, a
@@ -25,6 +26,7 @@
 mod claims;
 mod cloud;
 mod machine;
+mod succession;
 mod world;
 
 use crate::rules::Rule;
