@@ -1,5 +1,7 @@
 //! An object store that loses, delays, doubles and reorders requests and replies, with a clock of its own.
 
+use crate::format::Claim;
+use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use futures_util::{FutureExt, StreamExt, TryStreamExt};
 use object_store::memory::InMemory;
@@ -70,6 +72,16 @@ impl Cloud {
 
     fn now(&self) -> Duration {
         self.times.lock().unwrap().now
+    }
+
+    /// Returns the marks of the claims whose puts are late.
+    pub fn late_claims(&self) -> Vec<u64> {
+        let mark = |late: &Late| {
+            let number = late.location.filename()?.parse().ok()?;
+            let bytes = Bytes::from(late.payload.clone());
+            Some(Claim::decode(&bytes, late.location.as_ref(), number).ok()?.mark)
+        };
+        self.late.lock().unwrap().iter().filter_map(mark).collect()
     }
 
     /// Lets one of the late puts take effect.

@@ -39,16 +39,17 @@ pub struct Machine {
     pub process: Option<Process>,
     /// The newest claim that the store may follow.
     pub follows: u64,
-    /// The number of the last claim that the store tried in vain to make.
-    pub tried: u64,
+    /// The marks of claims that the store tried to make, whose requests were under way when it gave up.
+    pub tried: Vec<u64>,
     /// Whether the store has made the newest claim, and has not started since.
     pub is_successor: bool,
     /// Whether the store may lack acknowledged writes and start unasked: it was restored, and others were acknowledged
-    /// since, or it is a copy that was written to.
+    /// since, or it is a copy that was written to, or that dropped a keyspace.
     pub may_lack: bool,
     /// Whether the store is a copy that has not started yet.
     pub is_copy: bool,
-    /// The last batch in the history, and the rows after it.
+    /// The lineage and the last batch in the history, and the rows after it.
+    pub lineage: u64,
     pub noted: Seq,
     pub rows: Rows,
 }
@@ -83,10 +84,11 @@ impl Machine {
             db: None,
             process: None,
             follows: 0,
-            tried: 0,
+            tried: Vec::new(),
             is_successor: false,
             may_lack: false,
             is_copy: false,
+            lineage: 0,
             noted: 0,
             rows: Rows::new(),
         })
@@ -112,7 +114,7 @@ impl Machine {
             files.push((name, bytes));
         }
         let mut copy = Machine::with(number, files)?;
-        (copy.follows, copy.tried) = (self.follows, self.tried);
+        (copy.follows, copy.tried) = (self.follows, self.tried.clone());
         (copy.is_successor, copy.may_lack, copy.is_copy) = (self.is_successor, self.may_lack, true);
         Ok(copy)
     }
