@@ -75,7 +75,8 @@ fn fill(bytes: &mut [u8]) -> io::Result<()> {
         SEEDED.set(Some((seed, drawn + 1)));
         for (at, word) in (0u64..).zip(bytes.chunks_mut(8)) {
             let drawn = [drawn, at].map(u64::to_le_bytes);
-            word.copy_from_slice(&checksum(drawn.as_flattened(), seed).to_le_bytes()[..word.len()]);
+            let random = checksum(drawn.as_flattened(), seed).to_le_bytes();
+            word.iter_mut().zip(random).for_each(|(byte, random)| *byte = random);
         }
         return Ok(());
     }
