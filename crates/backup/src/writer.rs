@@ -370,9 +370,13 @@ impl Writer {
         self.check_place().await?;
         self.pending = None;
         self.published = Instant::now();
-        let through = manifest.content.as_ref().map_or(0, Content::through);
-        let current = self.feed.as_ref().filter(|feed| feed.next == through + 1);
-        self.progress.uploaded(through, current.and_then(|feed| feed.current));
+        // Nobody adds a manifest to a lineage that has ended. Another writer may have taken over since, and is met only
+        // where this one continues.
+        if manifest.successor == 0 {
+            let through = manifest.content.as_ref().map_or(0, Content::through);
+            let current = self.feed.as_ref().filter(|feed| feed.next == through + 1);
+            self.progress.uploaded(through, current.and_then(|feed| feed.current));
+        }
         let base = |manifest: &Manifest| manifest.content.as_ref().map(|content| content.base);
         if base(&manifest) != base(&self.newest) {
             self.progress.bases.fetch_add(1, Ordering::Relaxed);

@@ -1,5 +1,7 @@
 //! Store ids, and the salt of a store's checksums.
 
+#[cfg(feature = "testing")]
+use std::cell::Cell;
 use std::fmt;
 use std::io;
 use terrane_table::coding::{Decoder, checksum};
@@ -29,6 +31,12 @@ impl StoreId {
         Ok(StoreId(bytes))
     }
 
+    /// Draws the ids of this thread from a seed from now on, so that a model plays the same schedule each time.
+    #[cfg(feature = "testing")]
+    pub fn draw_from(seed: u64) {
+        SEEDED.set(Some((seed, 0)));
+    }
+
     /// Its bytes.
     #[must_use]
     pub fn bytes(self) -> [u8; StoreId::BYTES] {
@@ -53,9 +61,25 @@ impl StoreId {
     }
 }
 
+#[cfg(feature = "testing")]
+thread_local! {
+    /// The seed that ids of this thread are drawn from, if there is one, and the number of those drawn.
+    static SEEDED: Cell<Option<(u64, u64)>> = const { Cell::new(None) };
+}
+
 /// Fills `bytes` with random ones of the operating system.
 #[cfg(not(target_arch = "wasm32"))]
 fn fill(bytes: &mut [u8]) -> io::Result<()> {
+    #[cfg(feature = "testing")]
+    if let Some((seed, drawn)) = SEEDED.get() {
+        SEEDED.set(Some((seed, drawn + 1)));
+        for (at, word) in (0u64..).zip(bytes.chunks_mut(8)) {
+            let drawn = [drawn, at].map(u64::to_le_bytes);
+            let random = checksum(drawn.as_flattened(), seed).to_le_bytes();
+            word.iter_mut().zip(random).for_each(|(byte, random)| *byte = random);
+        }
+        return Ok(());
+    }
     getrandom::fill(bytes).map_err(io::Error::other)
 }
 

@@ -22,9 +22,12 @@ const AGE: Duration = Duration::from_secs(3600);
 type Started = Option<Result<Process, Error>>;
 
 impl World {
+    fn place(&self) -> Place {
+        Place::new(Arc::new(self.cloud.clone()), Path::from("place"))
+    }
+
     pub async fn newest_claim(&self) -> Verdict<u64> {
-        let place = Place::new(Arc::new(self.cloud.clone()), Path::from("place"));
-        Ok(place.claims().await.map_err(text)?.last().map_or(0, |(number, _)| *number))
+        Ok(self.place().claims().await.map_err(text)?.last().map_or(0, |(number, _)| *number))
     }
 
     /// Lets a late request take effect. If it is a claim, its store may start unasked.
@@ -35,8 +38,10 @@ impl World {
         if newest == before {
             return Ok(());
         }
+        let claim = self.place().claim(newest).await.map_err(text)?;
+        let mark = claim.map_or(0, |claim| claim.mark);
         let machines = self.machines.iter_mut().enumerate();
-        let tried: Vec<_> = machines.filter(|(_, machine)| machine.tried == newest).collect();
+        let tried: Vec<_> = machines.filter(|(_, machine)| machine.tried.contains(&mark)).collect();
         let is_one = tried.len() == 1;
         let mut claimant = None;
         for (at, machine) in tried {
@@ -60,7 +65,7 @@ impl World {
         for at in 0..MACHINES {
             self.reap(at).await?;
         }
-        let before = self.newest_claim().await?;
+        let (before, late) = (self.newest_claim().await?, self.cloud.late_claims());
         let place = Place::new(Arc::new(self.cloud.faulty(faults)), Path::from("place"));
         let mut turns = u64::MAX;
         if faults > 0 && self.random.one_in(4) {
@@ -71,6 +76,10 @@ impl World {
         let started = starts.iter().map(|(_, db)| start(db.clone(), &place, take_over, turns));
         let started = futures_util::future::join_all(started).await;
         let newest = self.newest_claim().await?;
+        if let &[at] = which {
+            let sent = self.cloud.late_claims().into_iter().filter(|mark| !late.contains(mark));
+            self.machines[at].tried.extend(sent);
+        }
         for ((at, db), started) in starts.into_iter().zip(started) {
             drop(db);
             self.note_start(at, started, take_over, before, newest, which.len() == 1).await?;
@@ -97,6 +106,12 @@ impl World {
             Some(Err(Error::NotOwner { expected, found }))
                 if self.claimant == Some(at) && is_alone && !is_dead =>
             {
+                // The store that it is a copy of may have gone on after the copy's claim, until the copy starts.
+                let Machine { is_copy, may_lack, .. } = self.machines[at];
+                if (is_copy || may_lack) && found.starts_with("an older copy") {
+                    self.claimant = None;
+                    return self.note(at);
+                }
                 return Err(format!("the last writer was refused: {expected}, {found}"));
             }
             // The claim may be there all the same, or arrive later.
@@ -107,7 +122,7 @@ impl World {
                     (self.claimant, machine.follows) = (Some(at), newest);
                 }
             }
-            _ => self.machines[at].tried = newest + 1,
+            _ => {}
         }
         if is_dead {
             self.machines[at].kill(&mut self.random).await?;
@@ -133,14 +148,15 @@ impl World {
         }
         let machine = &mut self.machines[at];
         (machine.follows, machine.is_successor) = (process.epoch, false);
-        (machine.may_lack, machine.is_copy, machine.tried) = (false, false, 0);
+        (machine.may_lack, machine.is_copy) = (false, false);
+        machine.tried.clear();
         machine.process = Some(process);
         Ok(())
     }
 }
 
 /// Starts a writer, which dies after `turns`.
-async fn start(db: Db, place: &Place, take_over: bool, turns: u64) -> Started {
+pub async fn start(db: Db, place: &Place, take_over: bool, turns: u64) -> Started {
     let mut options = Options::default().base_bytes(1 << 10).retention(AGE).take_over(take_over);
     options.removal_age = AGE;
     let progress = Arc::new(Progress::new());

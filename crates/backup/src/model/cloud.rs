@@ -1,5 +1,7 @@
 //! An object store that loses, delays, doubles and reorders requests and replies, with a clock of its own.
 
+use crate::format::Claim;
+use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use futures_util::{FutureExt, StreamExt, TryStreamExt};
 use object_store::memory::InMemory;
@@ -8,7 +10,7 @@ use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta,
     ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -29,7 +31,7 @@ struct Late {
 #[derive(Default)]
 struct Times {
     now: Duration,
-    written: HashMap<Path, Duration>,
+    written: BTreeMap<Path, Duration>,
 }
 
 /// An object store, as one process reaches it.
@@ -54,6 +56,11 @@ impl Cloud {
         Cloud { faults, ..self.clone() }
     }
 
+    /// Returns the objects that were ever written, and when each was last.
+    pub fn written(&self) -> BTreeMap<Path, Duration> {
+        self.times.lock().unwrap().written.clone()
+    }
+
     fn below(&self, bound: u64) -> u64 {
         self.random.lock().unwrap().below(bound)
     }
@@ -65,6 +72,16 @@ impl Cloud {
 
     fn now(&self) -> Duration {
         self.times.lock().unwrap().now
+    }
+
+    /// Returns the marks of the claims whose puts are late.
+    pub fn late_claims(&self) -> Vec<u64> {
+        let mark = |late: &Late| {
+            let number = late.location.filename()?.parse().ok()?;
+            let bytes = Bytes::from(late.payload.clone());
+            Some(Claim::decode(&bytes, late.location.as_ref(), number).ok()?.mark)
+        };
+        self.late.lock().unwrap().iter().filter_map(mark).collect()
     }
 
     /// Lets one of the late puts take effect.

@@ -2,6 +2,7 @@
 
 use super::{Rows, Verdict, text};
 use crate::progress::Progress;
+use crate::time::CLOCK;
 use crate::writer::Writer;
 use std::path::Path;
 use std::sync::Arc;
@@ -38,16 +39,17 @@ pub struct Machine {
     pub process: Option<Process>,
     /// The newest claim that the store may follow.
     pub follows: u64,
-    /// The number of the last claim that the store tried to make and did not.
-    pub tried: u64,
+    /// The marks of claims that the store tried to make, whose requests were under way when it gave up.
+    pub tried: Vec<u64>,
     /// Whether the store has made the newest claim, and has not started since.
     pub is_successor: bool,
     /// Whether the store may lack acknowledged writes and start unasked: it was restored, and others were acknowledged
-    /// since, or it is a copy that was written to.
+    /// since, or it is a copy that was written to, or that dropped a keyspace.
     pub may_lack: bool,
     /// Whether the store is a copy that has not started yet.
     pub is_copy: bool,
-    /// The last batch in the history, and the rows after it.
+    /// The lineage and the last batch in the history, and the rows after it.
+    pub lineage: u64,
     pub noted: Seq,
     pub rows: Rows,
 }
@@ -82,10 +84,11 @@ impl Machine {
             db: None,
             process: None,
             follows: 0,
-            tried: 0,
+            tried: Vec::new(),
             is_successor: false,
             may_lack: false,
             is_copy: false,
+            lineage: 0,
             noted: 0,
             rows: Rows::new(),
         })
@@ -111,7 +114,7 @@ impl Machine {
             files.push((name, bytes));
         }
         let mut copy = Machine::with(number, files)?;
-        (copy.follows, copy.tried) = (self.follows, self.tried);
+        (copy.follows, copy.tried) = (self.follows, self.tried.clone());
         (copy.is_successor, copy.may_lack, copy.is_copy) = (self.is_successor, self.may_lack, true);
         Ok(copy)
     }
@@ -121,7 +124,8 @@ impl Machine {
         let options = Options::small().memtable_bytes(2 << 10).wal_file_bytes(2 << 10);
         let storage = Directory::open(Arc::new(self.vfs.clone())).map_err(text)?;
         let executor = Arc::new(SliceExecutor::default());
-        let db = Db::open_storage(Arc::new(storage), options.feed_bytes(8 << 10), executor);
+        let options = options.feed_bytes(8 << 10).wall_clock(Arc::new(|| CLOCK.get()));
+        let db = Db::open_storage(Arc::new(storage), options, executor);
         let db = db.map_err(text)?;
         self.db = Some(db.clone());
         Ok(db)

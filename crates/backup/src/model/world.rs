@@ -125,7 +125,7 @@ impl World {
             }
             known.push(rows.clone());
         }
-        (machine.noted, machine.rows) = (sequence, rows);
+        (machine.lineage, machine.noted, machine.rows) = (key.0, sequence, rows);
         Ok(())
     }
 
@@ -134,13 +134,15 @@ impl World {
         let machine = &mut self.machines[at];
         let Some(db) = &machine.db else { return Ok(()) };
         let (lineage, last, rows) = (db.feed_cursor().lineage.0, db.latest_sequence(), shown(db)?);
+        // Copies of a disk that drop a keyspace after batches of one number start the same lineage.
+        let is_other = lineage != machine.lineage;
         for sequence in machine.noted.min(last)..=last {
             let known = self.history.entry((lineage, sequence)).or_default();
-            if (sequence > machine.noted || known.is_empty()) && !known.contains(&rows) {
+            if (sequence > machine.noted || is_other) && !known.contains(&rows) {
                 known.push(rows.clone());
             }
         }
-        (machine.noted, machine.rows) = (last, rows);
+        (machine.lineage, machine.noted, machine.rows) = (lineage, last, rows);
         Ok(())
     }
 
@@ -167,7 +169,10 @@ impl World {
 
     fn drop_keyspace(&mut self, at: usize) -> Verdict {
         let Some(db) = self.machines[at].db.clone() else { return Ok(()) };
-        db.drop_keyspace(EXTRA).map_err(text)?;
+        if db.drop_keyspace(EXTRA).map_err(text)? {
+            let machine = &mut self.machines[at];
+            machine.may_lack |= machine.is_copy;
+        }
         self.note(at)
     }
 
@@ -304,8 +309,10 @@ impl World {
             self.reap(at).await?;
             self.machines[at].kill(&mut self.random).await?;
         }
+        if let Some(at) = self.claimant {
+            self.start(&[at], false, 0).await?;
+        }
         let Some(at) = self.claimant else { return self.restored().await.map(drop) };
-        self.start(&[at], false, 0).await?;
         self.write(at);
         let latest = self.machines[at].noted;
         for _ in 0..1000 {
