@@ -112,6 +112,11 @@ function mergeSight(
   };
 }
 
+/** The sight of a table, from a flush on. */
+function flushSight({ micros }: Of<"flushed">, { id }: { id: number }, sentence: string): Sight {
+  return { at: micros, from: micros, to: micros + AFTER, target: { tables: [id] }, sentence };
+}
+
 const sizeOf = (inputs: Done["inputs"]) => bytesOf(inputs.map(({ table }) => table));
 const deadOf = (tables: readonly { tombstones: number }[]) =>
   tables.reduce((sum, { tombstones }) => sum + tombstones, 0);
@@ -135,15 +140,12 @@ function newest(timeline: Timeline): Sight | undefined {
       .levels.slice(1)
       .filter(({ runs }) => runs.length > 0);
     if (table === undefined || below.length < 2) continue;
-    return {
-      at: event.micros,
-      from: event.micros,
-      to: event.micros + AFTER,
-      target: { tables: [table.id] },
-      sentence:
-        `Table ${table.id} was flushed just now: of each key that it holds, it has the newest version on disk. ` +
+    return flushSight(
+      event,
+      table,
+      `Table ${table.id} was flushed just now: of each key that it holds, it has the newest version on disk. ` +
         "Older versions lie below, and a get that finds the key here never asks for them.",
-    };
+    );
   }
   return undefined;
 }
@@ -173,15 +175,12 @@ function runs(timeline: Timeline): Sight | undefined {
     const [upper = 0, lower = 0] = [0, level].map((depth) => state.levels[depth]?.runs.length);
     const table = state.levels[level]?.runs[0]?.tables[0];
     if (upper < SEVERAL || table === undefined) continue;
-    return {
-      at: event.micros,
-      from: event.micros,
-      to: event.micros + AFTER,
-      target: { tables: [table.id] },
-      sentence:
-        `Level ${level} has ${lower} runs over the same keys, and level 0 has ${upper} more. ` +
+    return flushSight(
+      event,
+      table,
+      `Level ${level} has ${lower} runs over the same keys, and level 0 has ${upper} more. ` +
         `A scan reads a block of each of them, wherever it starts.`,
-    };
+    );
   }
   return undefined;
 }
