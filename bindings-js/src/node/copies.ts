@@ -70,19 +70,18 @@ async function copyTo(
 ): Promise<void> {
   if (oneFile) {
     // An empty file may be there.
-    const made = existsSync(path) ? undefined : path;
-    return copied(runner, module, start(path, true), made);
+    const isNew = !existsSync(path);
+    const steps = start(path, true);
+    const run = () => copied(runner, module, steps);
+    return isNew ? orRemoved(path, run) : run();
   }
   checkFree(path);
   const unfinished = `${path}.unfinished-${randomUUID()}`;
-  try {
-    await copied(runner, module, start(unfinished, false), unfinished);
+  await orRemoved(unfinished, async () => {
+    // If it does not start, it may have made the directory.
+    await copied(runner, module, start(unfinished, false));
     rename(unfinished, path);
-  } catch (error) {
-    // A copy that could not start may have made the directory.
-    rmSync(unfinished, { force: true, recursive: true });
-    throw error;
-  }
+  });
   syncFolder(dirname(path));
 }
 
@@ -116,20 +115,22 @@ function syncFolder(path: string): void {
   }
 }
 
-/** Runs the steps of a copy; if that fails, what the copy has made is removed. */
-async function copied(
-  runner: StepRunner,
-  module: Module,
-  steps: Steps,
-  made: string | undefined,
-): Promise<void> {
-  let isComplete = false;
+/** Runs the steps of a copy, and releases them. */
+async function copied(runner: StepRunner, module: Module, steps: Steps): Promise<void> {
   try {
     await runSteps(runner, steps);
-    isComplete = true;
   } finally {
     module.release(steps);
-    if (!isComplete && made !== undefined) rmSync(made, { force: true, recursive: true });
+  }
+}
+
+/** Runs `body`, which makes what is at a path; if it fails, that is removed. */
+async function orRemoved(path: string, body: () => Promise<void>): Promise<void> {
+  try {
+    await body();
+  } catch (error) {
+    rmSync(path, { force: true, recursive: true });
+    throw error;
   }
 }
 
