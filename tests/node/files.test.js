@@ -180,6 +180,38 @@ for (const [name, { destroy, importStore, open }] of Object.entries({
     assert.deepEqual((await readdir(at)).sort(), ["copy", "store"]);
   });
 
+  test(`a copy follows a link to an empty directory, ${name}`, async () => {
+    const at = folder();
+    const db = await open(`${at}/store`);
+    await db.put("a", "1");
+    await mkdir(`${at}/elsewhere`);
+    await mkdir(`${at}/elsewhere/empty`);
+    await symlink(`${at}/elsewhere/empty`, `${at}/link`);
+    await db.checkpoint(`${at}/link`);
+    await db.close();
+    const copy = await open(`${at}/elsewhere/empty`, { create: false });
+    assert.equal(await copy.get("a"), "1");
+    await copy.close();
+    assert.deepEqual(await readdir(`${at}/elsewhere`), ["empty"]);
+  });
+
+  test(`a copy that cannot be made says why, ${name}`, async () => {
+    const at = folder();
+    const db = await open(`${at}/store`);
+    await writeFile(`${at}/file`, "");
+    await assert.rejects(db.checkpoint(`${at}/file/copy`), {
+      code: "io",
+      message: /^could not open .*Not a directory/,
+    });
+    await symlink(`${at}/nowhere`, `${at}/link`);
+    await assert.rejects(db.checkpoint(`${at}/link`), {
+      code: "io",
+      message: /^could not put the copy in the place of /,
+    });
+    await db.close();
+    assert.deepEqual((await readdir(at)).sort(), ["file", "link", "store"]);
+  });
+
   test(`copies and exports are stores, ${name}`, async (context) => {
     const at = folder();
     const db = await open(`${at}/store`);
