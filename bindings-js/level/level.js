@@ -294,9 +294,9 @@ export function levelOf({ destroy, formats, getSync, open }) {
 
     async _clear(options) {
       const range = rangeOf(options);
-      const { limit, reverse, snapshot } = options;
+      const { limit, reverse, snapshot, sync = this.#sync } = options;
       const most = limit >= 0 ? limit : Infinity;
-      if (snapshot === undefined) return this.#store.clear(range, reverse, most);
+      if (snapshot === undefined) return this.#store.clear(range, reverse, most, sync === true);
       // The keys are those of the snapshot.
       const keys = encodingOf(options.keyEncoding);
       const number = numberOf(snapshot, this.#store);
@@ -308,7 +308,7 @@ export function levelOf({ destroy, formats, getSync, open }) {
           left -= rows.length;
           await this.#store.write(
             rows.map(([key]) => ({ type: "del", key })),
-            false,
+            sync === true,
           );
         }
       } finally {
