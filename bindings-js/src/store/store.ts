@@ -17,6 +17,7 @@ import type {
   KeyspaceOf,
   Mode,
   Result,
+  Returnable,
   SnapshotOf,
   TransactionOf,
 } from "../api/store.ts";
@@ -89,7 +90,7 @@ export class Store<M extends Mode, K extends Encoding = "utf8", V extends Encodi
   }
 
   transact<T>(
-    body: (transaction: TransactionOf<M, K, V>) => T | Result<M, T>,
+    body: (transaction: TransactionOf<M, K, V>) => (T | Result<M, T>) & Returnable<M, T>,
     options?: CallOptions<M, WriteOptions>,
   ): Result<M, T> {
     const { scope } = this;
