@@ -100,7 +100,7 @@ export class Store<M extends Mode, K extends Encoding = "utf8", V extends Encodi
       const sync = toDurability(given, this.#defaults.durability) === "sync";
       const { port } = scope;
       return port.map<Later, T>(port.later(), ({ transact }) =>
-        port.runSteps(transact<M, K, V, T>(scope, body, isOwn, sync, given.signal)),
+        transact<M, K, V, T>(scope, body, isOwn, sync, given.signal),
       );
     });
   }

@@ -34,9 +34,11 @@ import { pairs } from "../codec/projection.ts";
 import { now, toEncoding, toEncodings, toExpiry, toScan } from "../codec/requests.ts";
 import { toSpan } from "../codec/span.ts";
 import { check, checkLength, invalid } from "../codec/validate.ts";
-import type { HeldSnapshot, Port, Steps } from "./port.ts";
+import { delay } from "../shared/delay.ts";
+import type { HeldSnapshot, Port } from "./port.ts";
 import type { Scope } from "./reader.ts";
 import { isSnapshotEnded } from "./snapshot.ts";
+import { generate, runSteps, type Steps } from "./steps.ts";
 
 /** The most times that a body runs. */
 const TRIES = 10;
@@ -134,8 +136,19 @@ function joined(spans: Span[]): Span[] {
   return result;
 }
 
-/** Runs a transaction; each step is a call whose result the next one needs. */
-export function* transact<M extends Mode, K extends Encoding, V extends Encoding, T>(
+/** Runs a transaction. */
+export function transact<M extends Mode, K extends Encoding, V extends Encoding, T>(
+  scope: Scope<M, K, V>,
+  body: (transaction: TransactionOf<M, K, V>) => unknown,
+  isOwn: (keyspace: unknown) => boolean,
+  sync: boolean,
+  signal: AbortSignal | undefined,
+): Result<M, T> {
+  return runSteps(scope.port, attempts<M, K, V, T>(scope, body, isOwn, sync, signal));
+}
+
+/** A transaction in steps: each is a call whose result the next one needs. */
+function* attempts<M extends Mode, K extends Encoding, V extends Encoding, T>(
   scope: Scope<M, K, V>,
   body: (transaction: TransactionOf<M, K, V>) => unknown,
   isOwn: (keyspace: unknown) => boolean,
@@ -168,8 +181,9 @@ export function* transact<M extends Mode, K extends Encoding, V extends Encoding
       changes.ended = true;
       changes.snapshot.release();
     }
-    // Whoever was faster finishes first, and not all that were slower start at once.
-    yield port.pause(2 ** tries * Math.random());
+    // Whoever was faster finishes first, and not all that were slower start at once. A store that is synchronous has
+    // nobody to wait for.
+    if (!port.isSync) yield delay(2 ** tries * Math.random());
   }
 }
 
@@ -331,7 +345,7 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
       const [key, value] = row;
       return [decode(key, keyEncoding, () => key), decode(value, valueEncoding, () => key)];
     }
-    return port.generate(next, () => stored.return());
+    return generate(port, next, () => stored.return());
   }
 
   /** Returns a function that returns the next row of a range: of those stored, with the transaction's writes. */
