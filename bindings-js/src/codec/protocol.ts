@@ -9,6 +9,9 @@ import type { WasmModule } from "../api/options.ts";
 import type { ThreadStats } from "../api/stats.ts";
 import type { EncodedError } from "./error-codec.ts";
 
+/** The most bytes that are copied to another thread: to transfer a buffer takes longer than to copy a small one. */
+export const COPIED_BYTES = 4096;
+
 /** Identifies a store, and who requests it. */
 export interface StoreRequest {
   /** The store's name. */
