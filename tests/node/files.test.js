@@ -9,6 +9,7 @@ import { bundle, folder, run, start } from "./folder.js";
 
 const asynchronous = await import(bundle("index.js"));
 const synchronous = await import(bundle("sync.js"));
+const { LevelStore, destroy: destroyLevel } = await import(bundle("level.js"));
 const { destroy, importStore, open } = asynchronous;
 
 const OPEN = `import { open } from ${JSON.stringify(bundle("index.js"))};
@@ -153,6 +154,19 @@ for (const [name, { destroy, importStore, open }] of Object.entries({
     await other.close();
     await destroy(path);
     await assert.rejects(open(path, { create: false }), { code: "not-found" });
+  });
+
+  test(`a store open by another entry is not destroyed, ${name}`, async () => {
+    const path = `${folder()}/store`;
+    const entries = { asynchronous, synchronous, level: { open: (at) => LevelStore.open(at, {}) } };
+    for (const [other, { open }] of Object.entries(entries)) {
+      const store = await open(path);
+      const refused = { code: "busy", message: /is open here; close it first$/ };
+      await assert.rejects(destroy(path, { timeout: 2 ** 30 }), refused, other);
+      if (name === "synchronous") await assert.rejects(destroyLevel(path), refused, other);
+      await store.close();
+      await destroy(path);
+    }
   });
 
   test(`of copies to one path one succeeds, ${name}`, async () => {
