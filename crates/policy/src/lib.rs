@@ -54,6 +54,8 @@ pub use toolkit::horizontal::MergePolicy;
 pub use toolkit::parameter::{Parameter, Value};
 pub use toolkit::partition::options::*;
 pub use toolkit::pick::Pick;
+#[doc(hidden)]
+pub use toolkit::refine::{Refine, refined};
 pub use toolkit::shared_merge::parting_keys;
 pub use validate::refusal::Refusal;
 pub use validate::{validate, validate_flush, validate_plan, validate_reshape};

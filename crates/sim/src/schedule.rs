@@ -8,7 +8,7 @@
 use crate::config::Config;
 use crate::entry::Entry;
 use crate::guards::Guards;
-use crate::seeks::{Seeking, Seeks};
+use crate::seeks::Seeks;
 use crate::trace::KEYSPACE;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,7 +17,8 @@ use terrane_policy::{
     Action, BadOption, Compaction, Decision, FilterBits, FlushPlan, Group, Hidden, Installed,
     KeySample, LevelChange, MAX_STATE, Observed, Order, Plan, PlanContext, Policy, PolicyOptions,
     PolicyStatus, Proposal, READS_BETWEEN, Reason, Reshape, RunId, Running, Shape, Step, TableId,
-    TableInfo, TombstoneRule, level0_waiting, pending_compaction_bytes, propose, validate_flush,
+    TableInfo, TombstoneRule, level0_waiting, pending_compaction_bytes, propose, refined,
+    validate_flush,
 };
 
 /// The size of the key sample of a memtable that a flush planner receives.
@@ -64,7 +65,7 @@ pub(crate) struct Task {
 /// A policy, with the compactions that seeks cause.
 fn seeking(policy: Box<dyn Policy>, seeks: Option<&Seeks>) -> Box<dyn Policy> {
     match seeks.cloned() {
-        Some(seeks) => Box::new(Seeking { policy, seeks }),
+        Some(seeks) => refined(policy, seeks),
         None => policy,
     }
 }
