@@ -265,7 +265,8 @@ impl Config {
             check(what, found, (1.0, 1e15), "1 to 1e15 bytes per second")?;
         }
         let Device { request_micros, block_micros, merge_nanos_per_byte, .. } = self.device;
-        let Device { write_micros, read_micros, flush_nanos_per_byte, .. } = self.device;
+        let Device { write_micros, read_micros, flush_nanos_per_byte, merge_micros, .. } =
+            self.device;
         let costs = [
             ("device.request-micros", request_micros),
             ("device.block-micros", block_micros),
@@ -286,6 +287,7 @@ impl Config {
             check("flash.page-bytes", flash.page_bytes as f64, (1.0, 1e12), "1 to 1e12")?;
             check("flash.unit-pages", f64::from(flash.unit_pages), (1.0, 1e9), "1 to 1e9")?;
             check("flash.over-provisioning", flash.over_provisioning, (0.0, 10.0), "0 to 10")?;
+            ("device.merge-micros", merge_micros),
             let pages = flash.units() as f64 * f64::from(flash.unit_pages);
             check("flash pages in all", pages, (1.0, 1e9), "at most 1e9: larger pages")?;
         }

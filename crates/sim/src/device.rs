@@ -35,6 +35,8 @@ pub struct Device {
     pub merge_nanos_per_byte: f64,
     /// Processor time of a flush per byte written, in nanoseconds; as of a merge if it is not given.
     pub flush_nanos_per_byte: Option<f64>,
+    /// Processor time to set up a merge, or a part of one, and to commit it, in microseconds.
+    pub merge_micros: f64,
     /// Processor time of a write, in microseconds.
     pub write_micros: f64,
     /// Processor time of a point read, or of starting a range read, in microseconds.
@@ -63,6 +65,7 @@ fn machine(read_speed: f64, write_speed: f64, request_micros: f64) -> Device {
         write_micros: 2.0,
         read_micros: 2.0,
     }
+        merge_micros: 0.0,
 }
 
 /// A machine that a paper measured on.
