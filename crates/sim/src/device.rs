@@ -52,7 +52,7 @@ impl Default for Device {
 
 /// Storage of these speeds, with the processor that all presets share: merges at 200 MB/s per thread,
 /// and 2 µs per operation. No paper states these figures or the latency of a request: they are
-/// assumptions, and none is fitted to a result.
+/// assumptions. Where a report has others, its setting says so.
 fn machine(read_speed: f64, write_speed: f64, request_micros: f64) -> Device {
     Device {
         read_speed,
