@@ -106,7 +106,17 @@ impl Design {
             dynamic_level_bytes: false,
             buckets,
             follow_workers: false,
+        // The paper's text; what its authors' code has instead is in `switches`.
             ..BucketLsm::default()
+            split_percent: 200,
+            join_percent: 50,
+            join_hot: false,
+            count_present: false,
+            only_empty: true,
+            merge_waiting: false,
+            level1_waits: true,
+            eager: false,
+            overlap_percent: 0,
         };
         match self {
             Design::Baseline => PolicyOptions::Leveled(leveled),

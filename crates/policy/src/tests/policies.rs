@@ -17,6 +17,7 @@ pub(super) const LEVELED: Leveled = Leveled {
     filters: Filters::Uniform,
     max_subcompactions: 1,
     pipelined: false,
+    merge_waiting: true,
     partitioning: Partitioning::DEFAULT,
 };
 const LEVELED_FULL: LeveledFull = LeveledFull {
@@ -134,6 +135,22 @@ mod growing {
         join_hot: false,
         count_present: false,
         only_empty: true,
+        merge_waiting: false,
+        level1_waits: true,
+        eager: false,
+        overlap_percent: 0,
+    };
+    /// As the authors' code has it.
+    pub(super) const BUCKET_CODE: BucketLsm = BucketLsm {
+        split_percent: 150,
+        join_hot: true,
+        count_present: true,
+        only_empty: false,
+        merge_waiting: true,
+        level1_waits: false,
+        eager: true,
+        overlap_percent: 50,
+        ..BUCKET
     };
     pub(super) const PTIER: PTier = PTier {
         size_ratio: 3,
@@ -464,6 +481,10 @@ fn added() -> Vec<Case> {
 }
 
 /// Policies under each partitioner.
+        (Box::new(growing::BUCKET_CODE), check_bucket),
+        (Box::new(Leveled { merge_waiting: false, ..LEVELED }), |shape| {
+            check_vertical(shape, ALL, true);
+        }),
 #[cfg(feature = "all")]
 fn partitioned_policies() -> Vec<Case> {
     let mut policies = Vec::new();
