@@ -249,8 +249,8 @@ export interface Vertiorizon {
   levels?: number;
   /** Whether levels of the horizontal part are one run or several. Default: "tuned". */
   mergePolicy?: "tuned" | "leveling" | "tiering";
-  /** Whether the two levels below it are one run or several. Default: "leveling". */
-  verticalMergePolicy?: "leveling" | "tiering";
+  /** Whether the two levels below it are one run or several; tuned only where it is known what reads and merges cost, and leveling until then. Default: "leveling". */
+  verticalMergePolicy?: "tuned" | "leveling" | "tiering";
   /** Most recent operations that tuning considers. From 1024 to 1099511627776. Default: 1048576. */
   windowOperations?: number;
   /** Whether a leveled horizontal part cascades less often where the same keys are rewritten. Default: false. */
@@ -346,7 +346,7 @@ export interface Bucket {
   joinHot?: boolean;
   /** Whether a fair share is 1 / the current number of buckets, not 1 / the first. Default: false. */
   countPresent?: boolean;
-  /** Whether only buckets that hold no table of level 0 are split and joined. Default: true. */
+  /** Whether only buckets that hold no table of level 0 are split and joined. Default: false. */
   onlyEmpty?: boolean;
   /** Whether tables of a bucket are merged within level 0 while a merge below keeps them waiting. Default: false. */
   mergeWaiting?: boolean;

@@ -41,7 +41,7 @@ pub use options::BadOption;
 pub use options::parse::ParseError;
 pub use options::presets::{Preset, presets};
 #[cfg(feature = "all")]
-pub use policies::vertiorizon::HorizontalMerge;
+pub use policies::vertiorizon::MergeChoice;
 pub use policies::*;
 pub use policy::{Installed, MAX_STATE, Policy, Step, level0_waiting};
 pub use propose::{Proposal, READS_BETWEEN, propose};

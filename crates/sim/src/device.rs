@@ -43,6 +43,9 @@ pub struct Device {
     pub read_micros: f64,
 }
 
+/// A page of the costs that policies are told.
+const PAGE: u64 = 4096;
+
 /// The machine of the Spooky paper, as far as it is known.
 impl Default for Device {
     fn default() -> Self {
@@ -62,10 +65,10 @@ fn machine(read_speed: f64, write_speed: f64, request_micros: f64) -> Device {
         request_bytes: 1 << 20,
         merge_nanos_per_byte: 5.0,
         flush_nanos_per_byte: None,
+        merge_micros: 0.0,
         write_micros: 2.0,
         read_micros: 2.0,
     }
-        merge_micros: 0.0,
 }
 
 /// A machine that a paper measured on.
@@ -130,6 +133,16 @@ impl Device {
     #[must_use]
     pub fn preset(name: &str) -> Option<Device> {
         Self::presets().into_iter().find(|p| p.name == name).map(|p| p.device)
+    }
+
+    /// Nanoseconds of a block of `bytes` that a client reads, without contention.
+    pub(crate) fn block_nanos(&self, bytes: u64) -> u64 {
+        self.transfer(bytes, 0) + nanos(self.block_micros * 1e-6)
+    }
+
+    /// Nanoseconds of a page of 4 KiB that a thread merges: reading, merging and writing overlap.
+    pub(crate) fn page_nanos(&self) -> u64 {
+        self.transfer(PAGE, PAGE).max(nanos(PAGE as f64 * self.merge_nanos_per_byte * 1e-9)).max(1)
     }
 
     /// Returns the duration of the transfers without contention.

@@ -141,7 +141,7 @@ impl Scheduler {
             begun: Vec::new(),
             unplanned: false,
             refused: 0,
-            observed: Observed::default(),
+            observed: config.costs(),
             decisions: Vec::new(),
             refused_state: None,
             status_reported: PolicyStatus::default(),
@@ -340,7 +340,9 @@ impl Scheduler {
     /// Takes what the policy's plan was made of; reads of tables continue to count.
     fn take_observed(&mut self) -> Observed {
         let table_reads = self.observed.table_reads.clone();
-        std::mem::replace(&mut self.observed, Observed { table_reads, ..Observed::default() })
+        let Observed { block_nanos, page_nanos, .. } = self.observed;
+        let next = Observed { table_reads, block_nanos, page_nanos, ..Observed::default() };
+        std::mem::replace(&mut self.observed, next)
     }
 
     fn begin(

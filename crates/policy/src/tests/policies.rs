@@ -103,8 +103,8 @@ mod growing {
         buffers: 0,
         data_bytes: 0,
         levels: 0,
-        merge_policy: HorizontalMerge::Tuned,
-        vertical_merge_policy: MergePolicy::Leveling,
+        merge_policy: MergeChoice::Tuned,
+        vertical_merge_policy: MergeChoice::Leveling,
         window: 1024,
         skew: false,
         backbone: false,
@@ -464,16 +464,27 @@ fn added() -> Vec<Case> {
         (Box::new(Vertiorizon { levels: 2, skew: true, ..growing::VERTIORIZON }), check_admitting),
         (
             Box::new(Vertiorizon {
-                merge_policy: HorizontalMerge::Tiering,
-                vertical_merge_policy: MergePolicy::Tiering,
+                merge_policy: MergeChoice::Tiering,
+                vertical_merge_policy: MergeChoice::Tiering,
                 ..growing::VERTIORIZON
             }),
             check_admitting,
         ),
         (Box::new(Vertiorizon { backbone: true, ..growing::VERTIORIZON }), check_admitting),
+        (
+            Box::new(Vertiorizon {
+                vertical_merge_policy: MergeChoice::Tuned,
+                ..growing::VERTIORIZON
+            }),
+            check_admitting,
+        ),
         (Box::new(growing::BINOMIAL), check_stack),
         (Box::new(growing::MIN_LATENCY), check_stack),
         (Box::new(growing::BUCKET), check_bucket),
+        (Box::new(growing::BUCKET_CODE), check_bucket),
+        (Box::new(Leveled { merge_waiting: false, ..LEVELED }), |shape| {
+            check_vertical(shape, ALL, true);
+        }),
         (Box::new(growing::PTIER), check_ptier),
     ];
     policies.extend(partitioned_policies());
@@ -481,10 +492,6 @@ fn added() -> Vec<Case> {
 }
 
 /// Policies under each partitioner.
-        (Box::new(growing::BUCKET_CODE), check_bucket),
-        (Box::new(Leveled { merge_waiting: false, ..LEVELED }), |shape| {
-            check_vertical(shape, ALL, true);
-        }),
 #[cfg(feature = "all")]
 fn partitioned_policies() -> Vec<Case> {
     let mut policies = Vec::new();
