@@ -37,16 +37,16 @@ pub const PAPER: Paper = Paper {
     folder: "bucketlsm",
     title: "BucketLSM (Park et al.)",
     figures: &[
-        inputs::figure,
-        scaling::figure,
-        workloads::figure,
-        threads::figure,
-        rebalancing::figure,
-        workers::figure,
-        bounds::figure,
-        staying::figure,
-        gets::figure,
-        scans::figure,
+        ("figure-4", inputs::figure),
+        ("figure-10", scaling::figure),
+        ("figures-11-12-14", workloads::figure),
+        ("figure-13", threads::figure),
+        ("figure-15", rebalancing::figure),
+        ("workers", workers::figure),
+        ("bounds", bounds::figure),
+        ("staying", staying::figure),
+        ("gets", gets::figure),
+        ("scans", scans::figure),
     ],
     left_out: &[
         ("Figures 1, 2 and 5 to 9", "they explain the design, and have no measurements."),
@@ -100,14 +100,8 @@ impl Design {
             dynamic_level_bytes: false,
             ..Leveled::default()
         };
-        let bucket = |buckets| BucketLsm {
-            level_base_bytes,
-            target_file_bytes,
-            dynamic_level_bytes: false,
-            buckets,
-            follow_workers: false,
         // The paper's text; what its authors' code has instead is in `switches`.
-            ..BucketLsm::default()
+        let bucket = |buckets| BucketLsm {
             split_percent: 200,
             join_percent: 50,
             join_hot: false,
@@ -117,6 +111,12 @@ impl Design {
             level1_waits: true,
             eager: false,
             overlap_percent: 0,
+            level_base_bytes,
+            target_file_bytes,
+            dynamic_level_bytes: false,
+            buckets,
+            follow_workers: false,
+            ..BucketLsm::default()
         };
         match self {
             Design::Baseline => PolicyOptions::Leveled(leveled),
