@@ -4,6 +4,8 @@
 //! * [`inputs`] - figure 4: what merges of level 0 and deeper ones read.
 //! * [`scaling`] - figure 10 and table I: throughput by the parts of a merge and by buckets.
 //! * [`workloads`] - figures 11, 12 and 14: five workloads, their stalls and the latencies of reads.
+//! * [`switches`] - figure 11 again: what its ratios depend on, one switch at a time.
+//! * [`stragglers`] - figure 10 again: merges that are slower, that cost something to begin, and more clients.
 //! * [`threads`] - figure 13: busy workers over time.
 //! * [`rebalancing`] - figure 15: buckets that stay and buckets that follow the keys.
 //! * [`workers`] - throughput by the number of workers.
@@ -22,6 +24,8 @@ pub mod rebalancing;
 pub mod scaling;
 pub mod scans;
 pub mod staying;
+pub mod stragglers;
+pub mod switches;
 pub mod threads;
 pub mod workers;
 pub mod workloads;
@@ -39,7 +43,9 @@ pub const PAPER: Paper = Paper {
     figures: &[
         ("figure-4", inputs::figure),
         ("figure-10", scaling::figure),
+        ("stragglers", stragglers::figure),
         ("figures-11-12-14", workloads::figure),
+        ("switches", switches::figure),
         ("figure-13", threads::figure),
         ("figure-15", rebalancing::figure),
         ("workers", workers::figure),
