@@ -6,8 +6,8 @@
 //!    One flush runs at a time, in addition to the workers.
 //! 2. A job reads and writes chunk by chunk. It reads from the device what the page cache did not hold when its merge
 //!    started. A chunk is done when the device has transferred it and
-//!    the processor has merged it, whichever is later: reading, merging and writing overlap. The first of a merge, or of
-//!    a part of one, takes the time to set it up as well.
+//!    the processor has merged it, whichever is later: reading, merging and writing overlap. The first of a merge, or
+//!    of a part of one, takes the time to set it up as well.
 //! 3. Writes reach flash in the order in which chunks start. Garbage collection's reads and writes
 //!    take device time.
 //! 4. After its last chunk, and when the other parts of its merge are done, a job takes effect:

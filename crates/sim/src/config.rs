@@ -76,7 +76,7 @@ pub struct Config {
     pub log: bool,
     /// The storage and the processor.
     pub device: Device,
-    /// Whether the policy is told what a block that is read and a page that is merged cost. The engine's are not.
+    /// Whether the policy knows what a block that is read and a page that is merged cost. The engine's do not.
     pub measured_costs: bool,
     /// The flash device, if its garbage collection is simulated.
     pub flash: Option<FlashOptions>,
@@ -216,7 +216,7 @@ impl Config {
         FilterBits::new(self.filter_bits_per_key).unwrap_or_default()
     }
 
-    /// What the policy observes before anything was read or written: the costs, if it is told.
+    /// Observations of the policy before anything was read or written: the costs, if it knows them.
     pub(crate) fn costs(&self) -> Observed {
         if !self.measured_costs {
             return Observed::default();

@@ -43,7 +43,7 @@ pub struct Device {
     pub read_micros: f64,
 }
 
-/// A page of the costs that policies are told.
+/// Bytes of a page that is merged, whose cost policies may know.
 const PAGE: u64 = 4096;
 
 /// The machine of the Spooky paper, as far as it is known.

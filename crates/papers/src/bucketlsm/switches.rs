@@ -36,7 +36,7 @@ enum Stores {
     Each,
 }
 
-/// What is switched.
+/// Switches of a case.
 #[derive(Clone, Copy)]
 struct Switches {
     /// Values that compress 2:1, which is the default of db_bench.

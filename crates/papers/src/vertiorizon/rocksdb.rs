@@ -1,4 +1,5 @@
-//! Figure 7 again: what Vertiorizon tunes itself by, RocksDB with the level 1 that it has by default, and slower merges.
+//! Figure 7 again: what Vertiorizon tunes itself by, RocksDB with the level 1 that it has by default, and slower
+//! merges.
 
 use super::designs::{
     Data, LEVEL0_RUNS, RANKED, SIZE_RATIO, VERTICAL_LEVELING_PARTIAL, VERTIORIZON,
@@ -17,7 +18,7 @@ pub const OVER_ROCKSDB: &str = "Vertiorizon over RocksDB";
 /// Throughput of the Vertiorizon that tunes itself over that of the better one that does not.
 pub const OVER_FIXED: &str = "Vertiorizon over its better fixed setting";
 
-/// What a block that is read and a page that is merged cost is known, and the part below is tuned as well.
+/// The costs of a block that is read and of a page that is merged are known, and the part below is tuned as well.
 pub const KNOWN: &str = "tuned by costs";
 /// As figure 7.
 pub const SAME: &str = "as figure 7";

@@ -70,7 +70,7 @@ pub(super) struct Setting {
     pub(super) slower: f64,
     /// Whether operations wait until nothing is left to merge, so that nothing ever waits for a merge.
     pub(super) at_rest: bool,
-    /// Whether policies are told what reads and merges cost.
+    /// Whether policies know what reads and merges cost.
     pub(super) costs: bool,
 }
 

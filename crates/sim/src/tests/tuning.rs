@@ -65,8 +65,8 @@ fn vertiorizon_follows_a_mix_that_changes_and_changes_back() {
 #[test]
 fn vertiorizon_weighs_merges_by_what_they_cost_on_the_device() {
     let half = [(0.5, 0.5)];
-    // A block takes 80 us; a page, of 40 entries, a hundred times as long or a thousandth.
-    let [slow, fast] = [8e6 / 4096.0, 80.0 / 4096.0].map(|merge| choices(&half, Some(merge))[0]);
+    // A block takes 80 us; a page, of 40 entries, by 16 workers a hundred times as long, or next to nothing.
+    let [slow, fast] = [128e6 / 4096.0, 80.0 / 4096.0].map(|merge| choices(&half, Some(merge))[0]);
     assert_eq!(fast, (1, 0), "one leveled level has fewest runs");
     assert_ne!(slow, fast);
 }

@@ -10,9 +10,9 @@
 //!    merged with all of it into V1. It waits while V1 is over its capacity. Then, with the part empty:
 //!    n is multiplied by 1 + 1/T, and grows by at least one buffer, if V2 is full; and l and the merge
 //!    policy are chosen again (`tuning.rs`), if they are not fixed, for the operations of a sliding window, and so is
-//!    the merge policy of V1 and V2, once it is known what a block that is read costs beside a page that is merged. Where
-//!    they were tiered and are leveled from now on, V1 becomes one run at once, and V2 by merges in place, table by
-//!    table.
+//!    the merge policy of V1 and V2, once it is known what a block that is read costs beside a page that is merged.
+//!    Where they were tiered and are leveled from now on, V1 becomes one run at once, and V2 by merges in place, table
+//!    by table.
 //! 3. **V1 over its capacity** goes into V2 by partial compactions: the table that overlaps least; if tiered,
 //!    as in `toolkit/partial_tiering.rs`, and V2 with more than T runs is merged in place.
 //! 4. **Levels.** V1 and V2 are the two levels below the horizontal part. When l changes, levels are added

@@ -130,7 +130,7 @@ impl Workload {
         (reads * reads + merges * merges).sqrt()
     }
 
-    /// How often the part below writes an entry, and its runs.
+    /// Writes of an entry by the part below, and its runs.
     fn below(&self, merge: MergePolicy) -> (f64, f64) {
         let (ratio, root) = (self.size_ratio, std::f64::consts::SQRT_2);
         match merge {
