@@ -73,8 +73,10 @@ const MAX_BOUND_BYTES: usize = MAX_KEY_BYTES + 1;
 pub struct WriteBatch {
     bytes: Vec<u8>,
     entries: usize,
-    /// The keyspaces of the entries, without repetition, each with the features of a store that its entries need.
-    keyspaces: Vec<(KeyspaceId, u32)>,
+    /// The keyspaces of the entries, without repetition, each with the features of a store that its entries need: the
+    /// first, and the others. Most batches have one, which takes no memory so.
+    keyspace: Option<(KeyspaceId, u32)>,
+    others: Vec<(KeyspaceId, u32)>,
     /// The features that all entries need.
     features: u32,
 }
@@ -215,9 +217,10 @@ impl WriteBatch {
         let features = operation.features();
         self.features |= features;
         // Batches name few keyspaces, and mostly the same as the entry before.
-        match self.keyspaces.iter_mut().rfind(|(id, _)| *id == keyspace) {
+        let first = self.keyspace.get_or_insert((keyspace, features));
+        match Some(first).into_iter().chain(&mut self.others).rfind(|(id, _)| *id == keyspace) {
             Some((_, needed)) => *needed |= features,
-            None => self.keyspaces.push((keyspace, features)),
+            None => self.others.push((keyspace, features)),
         }
     }
 
@@ -280,7 +283,7 @@ impl WriteBatch {
 
     /// Returns the keyspaces that the batch names.
     pub fn keyspaces(&self) -> impl Iterator<Item = KeyspaceId> {
-        self.keyspaces.iter().map(|(id, _)| *id)
+        self.features_by_keyspace().map(|(id, _)| id)
     }
 
     /// Returns the features of a store that the entries need.
@@ -289,8 +292,8 @@ impl WriteBatch {
     }
 
     /// Returns the features that the entries need, keyspace by keyspace.
-    pub(crate) fn features_by_keyspace(&self) -> &[(KeyspaceId, u32)] {
-        &self.keyspaces
+    pub(crate) fn features_by_keyspace(&self) -> impl Iterator<Item = (KeyspaceId, u32)> {
+        self.keyspace.iter().chain(&self.others).copied()
     }
 
     /// Whether the batch has a range delete.
@@ -320,8 +323,8 @@ impl WriteBatch {
     /// Removes every entry and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
-        self.keyspaces.clear();
-        (self.entries, self.features) = (0, 0);
+        self.others.clear();
+        (self.keyspace, self.entries, self.features) = (None, 0, 0);
     }
 
     /// Returns the entries in order.

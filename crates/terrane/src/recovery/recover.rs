@@ -243,7 +243,12 @@ fn go_on(engine: &Engine, mut logs: Vec<LiveLog>, next: Seq, claim: Seq) -> Resu
     // Not before: a flush that takes effect retires logs, and what was discarded of them is kept.
     engine.log.syncs.advance(next - 1);
     // The options may set lower limits than they did.
-    write::seal_full(engine, &engine.log.writer(), &engine.keyspaces.load(), &[])
+    write::seal_full(
+        engine,
+        &engine.log.writer(),
+        &engine.keyspaces.load(),
+        &mut std::iter::empty(),
+    )
 }
 
 /// Makes `log`, an empty one, the one that takes the next record.

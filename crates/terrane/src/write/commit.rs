@@ -24,12 +24,11 @@ use crate::entry::Seq;
 use crate::error::{Closed, Corruption, Error, ErrorKind, Result, Stall};
 use crate::install;
 use crate::keyspace::KeyspaceId;
-use crate::memtable::Memtable;
 use crate::operand::MergeOperator;
 use crate::options::Durability;
-use crate::sync::MutexGuard;
+use crate::sync::{Loaded, MutexGuard};
+use crate::version::SuperVersion;
 use crate::wal::{LogWriter, log_file_bytes, payload_bytes};
-use std::sync::Arc;
 use terrane_platform::THREADS;
 
 /// Bytes of logs for each memtable that a clean close leaves to replay at most, which takes some 20 ms.
@@ -89,7 +88,7 @@ fn try_append(
     batches: &[&WriteBatch],
 ) -> Result<Option<Seq>> {
     engine.log.syncs.usable()?;
-    let keyspaces = engine.keyspaces.load_full();
+    let keyspaces = engine.keyspaces.load();
     let bytes = payload_bytes(batches.iter().map(|batch| batch.bytes().len()));
     if !writer.fits(bytes) || stall(engine, &keyspaces, batches)?.is_some() {
         return Ok(None);
@@ -190,9 +189,16 @@ fn append(
     batches: &[&WriteBatch],
     durability: Durability,
 ) -> Result<Seq> {
-    let parts: Vec<&[u8]> = batches.iter().map(|b| b.bytes()).collect();
+    let (alone, all);
+    let parts: &[&[u8]] = if let [batch] = batches {
+        alone = [batch.bytes()];
+        &alone
+    } else {
+        all = Vec::from_iter(batches.iter().map(|batch| batch.bytes()));
+        &all
+    };
     let Recorded { first, last, bytes: record, half_fills } =
-        engine.log.append(writer, &parts, &engine.counters.waits)?;
+        engine.log.append(writer, parts, &engine.counters.waits)?;
     if half_fills {
         install::want_spare_log(&engine.state, &engine.background);
     }
@@ -208,10 +214,10 @@ fn append(
     engine.memtables.add(taken);
     engine.snapshots.show(last);
     if THREADS {
-        writer.keep_recent(engine.log.conditional.any(), first, &parts);
+        writer.keep_recent(engine.log.conditional.any(), first, parts);
     }
-    let touched: Vec<_> = batches.iter().flat_map(|b| b.keyspaces()).collect();
-    seal_full(engine, writer, keyspaces, &touched)?;
+    let mut touched = batches.iter().flat_map(|batch| batch.keyspaces());
+    seal_full(engine, writer, keyspaces, &mut touched)?;
     Ok(last)
 }
 
@@ -233,14 +239,14 @@ fn writer_with_room<'e>(
     engine: &'e Engine,
     batches: &[&WriteBatch],
     catch_up: &CatchUp<'_>,
-) -> Result<(MutexGuard<'e, Writer>, Arc<KeyspaceMap>)> {
+) -> Result<(MutexGuard<'e, Writer>, Loaded<KeyspaceMap>)> {
     let bytes = payload_bytes(batches.iter().map(|batch| batch.bytes().len()));
     let mut caught_up = Ok(());
     let mut told = None;
     loop {
         let mut writer = engine.log.writer_for_write(&engine.counters.waits);
         engine.log.syncs.usable()?;
-        let keyspaces = engine.keyspaces.load_full();
+        let keyspaces = engine.keyspaces.load();
         if let Some(reason) = stall(engine, &keyspaces, batches)? {
             if reason == Stall::RangeDeletes {
                 // A flush of older memtables has named those of the active ones, which no compaction can apply.
@@ -334,19 +340,19 @@ fn insert(
     operator: Option<&MergeOperator>,
 ) -> Result<u64> {
     let mut taken = 0;
-    let active = |id: &KeyspaceId| -> Result<Arc<Memtable>> {
-        let keyspace = keyspaces.get(id).ok_or(Closed::Keyspace)?;
-        Ok(keyspace.super_version.load().active.clone())
+    let held = |id: &KeyspaceId| -> Result<Loaded<SuperVersion>> {
+        Ok(keyspaces.get(id).ok_or(Closed::Keyspace)?.super_version.load())
     };
     for (seq, batch) in (first..).zip(batches).filter(|(_, batch)| batch.deletes_range()) {
         for (id, list) in batch::range_deletes(batch.bytes(), seq).iter() {
-            let memtable = active(id)?;
+            let super_version = held(id)?;
+            let memtable = &super_version.active;
             let before = memtable.bytes();
             memtable.delete_ranges(list);
             taken += memtable.bytes().saturating_sub(before) as u64;
         }
     }
-    let mut current: Option<(KeyspaceId, Arc<Memtable>)> = None;
+    let mut current: Option<(KeyspaceId, Loaded<SuperVersion>)> = None;
     let numbered = (first..).zip(batches).flat_map(|(seq, batch)| {
         effective(batch.bytes(), batch.deletes_range()).map(move |entry| (seq, entry))
     });
@@ -354,10 +360,11 @@ fn insert(
         let (id, operation) = entry.map_err(|_| {
             Corruption::new("memory", 0, "a sound batch", "one that does not decode")
         })?;
-        let memtable = match &current {
-            Some((held, memtable)) if *held == id => memtable,
-            _ => &current.insert((id, active(&id)?)).1,
+        let super_version = match &current {
+            Some((of, super_version)) if *of == id => super_version,
+            _ => &current.insert((id, held(&id)?)).1,
         };
+        let memtable = &super_version.active;
         let before = memtable.bytes();
         operation.insert_into(memtable, seq, operator)?;
         taken += memtable.bytes().saturating_sub(before) as u64;
@@ -371,6 +378,7 @@ mod tests {
     use crate::executor::SliceExecutor;
     use crate::storage::{Directory, vfs::MemoryVfs};
     use crate::{Db, Options};
+    use std::sync::Arc;
 
     fn open(wal_file_bytes: u64) -> Db {
         let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
