@@ -18,7 +18,7 @@ use super::condition::{Evaluated, Outcome, Refusal};
 use super::prepared::{Decision, Prepared, Write};
 use super::seal::{seal_deleting, seal_full};
 use super::stall::{StallGuard, begin_stall, stall};
-use crate::batch::{self, WriteBatch, effective};
+use crate::batch::{self, Operation, WriteBatch, effective};
 use crate::engine::{Engine, KeyspaceMap, Recorded, Wait, Writer};
 use crate::entry::Seq;
 use crate::error::{Closed, Corruption, Error, ErrorKind, Result, Stall};
@@ -190,29 +190,51 @@ fn append(
     batches: &[&WriteBatch],
     durability: Durability,
 ) -> Result<Seq> {
+    let recorded = record(engine, writer, batches, durability)?;
+    show(engine, writer, keyspaces, batches, &recorded)?;
+    Ok(recorded.last)
+}
+
+/// Appends a group of batches to the log as one record.
+pub(super) fn record(
+    engine: &Engine,
+    writer: &mut Writer,
+    batches: &[&WriteBatch],
+    durability: Durability,
+) -> Result<Recorded> {
     let parts: Vec<&[u8]> = batches.iter().map(|b| b.bytes()).collect();
-    let Recorded { first, last, bytes: record, half_fills } =
-        engine.log.append(writer, &parts, &engine.counters.waits)?;
-    if half_fills {
+    let recorded = engine.log.append(writer, &parts, &engine.counters.waits)?;
+    if recorded.half_fills {
         install::want_spare_log(&engine.state, &engine.background);
     }
     let bytes = parts.iter().map(|part| part.len() as u64).sum();
     let entries = batches.iter().map(|b| b.len() as u64).sum();
-    engine.counters.logged(bytes, entries, record);
+    engine.counters.logged(bytes, entries, recorded.bytes);
     if durability == Durability::Sync {
         // Under the lock: nothing becomes visible before an earlier durable write.
         engine.log.sync_write(writer, &engine.counters.waits)?;
     }
+    Ok(recorded)
+}
+
+/// Makes a group of batches visible once the log has it.
+pub(super) fn show(
+    engine: &Engine,
+    writer: &mut Writer,
+    keyspaces: &KeyspaceMap,
+    batches: &[&WriteBatch],
+    &Recorded { first, last, .. }: &Recorded,
+) -> Result<()> {
     let operator = engine.options.merge_operator.as_ref();
     let taken = insert(keyspaces, batches, first, operator)?;
     engine.memtables.add(taken);
     engine.snapshots.show(last);
     if THREADS {
+        let parts: Vec<&[u8]> = batches.iter().map(|b| b.bytes()).collect();
         writer.keep_recent(engine.log.conditional.any(), first, &parts);
     }
     let touched: Vec<_> = batches.iter().flat_map(|b| b.keyspaces()).collect();
-    seal_full(engine, writer, keyspaces, &touched)?;
-    Ok(last)
+    seal_full(engine, writer, keyspaces, &touched)
 }
 
 /// Commits a batch without an entry: it is refused where others are, and makes what was written
@@ -296,7 +318,7 @@ pub(crate) fn begin_last_flush(engine: &Engine) -> Result<bool> {
 
 /// Closes the full log and continues in a spare one. Returns whether there is one with room for a record
 /// of `bytes`.
-fn rotate_log(engine: &Engine, writer: &mut Writer, bytes: u64) -> Result<bool> {
+pub(super) fn rotate_log(engine: &Engine, writer: &mut Writer, bytes: u64) -> Result<bool> {
     let mut state = engine.state.lock_open()?;
     let spare = state.logs.has_spare(bytes).then(|| state.logs.take_spare()).flatten();
     let Some(next) = spare else { return Ok(false) };
@@ -320,7 +342,7 @@ fn rotate_log(engine: &Engine, writer: &mut Writer, bytes: u64) -> Result<bool> 
 }
 
 /// Refuses a batch that names a keyspace which is not there.
-fn all_known(keyspaces: &KeyspaceMap, batch: &WriteBatch) -> Result<()> {
+pub(super) fn all_known(keyspaces: &KeyspaceMap, batch: &WriteBatch) -> Result<()> {
     let is_known = |id: KeyspaceId| keyspaces.get(&id).is_some();
     if batch.keyspaces().all(is_known) { Ok(()) } else { Err(Closed::Keyspace.into()) }
 }
@@ -354,6 +376,9 @@ fn insert(
         let (id, operation) = entry.map_err(|_| {
             Corruption::new("memory", 0, "a sound batch", "one that does not decode")
         })?;
+        if let Operation::DropKeyspace(_) = operation {
+            continue;
+        }
         let memtable = match &current {
             Some((held, memtable)) if *held == id => memtable,
             _ => &current.insert((id, active(&id)?)).1,
