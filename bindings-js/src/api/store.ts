@@ -447,7 +447,7 @@ export interface DbOf<
    * Yields the batches that are written from this call on, or after the cursor `since`: whole, in order, each once,
    * and only once it is durable, whoever leads. `feedBytes` bounds how far back the feed reaches; a `CursorGoneError`
    * has a cursor to start from, once the store is read anew. Expiries, what compactions drop, and keyspaces without a
-   * batch are not in the feed; dropping a keyspace ends every earlier cursor. Ends when the store is closed; a call on
+   * batch are not in the feed; dropping a keyspace is. Ends when the store is closed; a call on
    * a closed store fails with a `ClosedError`. A range that can have no keys is refused.
    */
   changes<KE extends Encoding = K, VE extends Encoding = V>(

@@ -5,13 +5,14 @@
 //! ```text
 //! kind u8 | keyspace varint | key length varint, key | value length varint, value (not for deletes)
 //! 2       | keyspace varint | from length varint, from | to length + 1 varint, to (0 for an open end)
+//! 6       | keyspace varint | name length varint, name of the keyspace, which is dropped
 //! ```
 //!
 //! The value of a put that expires starts with its time: 8 bytes, milliseconds since the epoch, little-endian. That
 //! of a merge is its [`Operand`].
 //!
-//! Its entries share one sequence number, given when the batch is committed. Of several entries of
-//! one key the last counts; a range delete removes what comes before it.
+//! Its entries share one sequence number, given when the batch is committed. Of several entries of one key the last
+//! counts; a range delete removes what comes before it. An entry that drops a keyspace is the first of its batch.
 
 mod combined;
 mod effective;
@@ -42,6 +43,8 @@ const HEAD_BYTES: usize = 1 + 5 + 3 + 4;
 const MAX_EXPIRING_BYTES: usize = MAX_VALUE_BYTES - EXPIRY_BYTES;
 /// The kind of a range delete.
 const RANGE_DELETE: u8 = 2;
+/// The kind of the entry that drops its keyspace.
+const DROP_KEYSPACE: u8 = 6;
 /// The longest bound of a range delete: the key after the longest.
 const MAX_BOUND_BYTES: usize = MAX_KEY_BYTES + 1;
 
@@ -183,7 +186,8 @@ impl WriteBatch {
         self.push(keyspace.into(), Operation::DeleteRange(&from, to.as_deref()))
     }
 
-    fn push(&mut self, keyspace: KeyspaceId, operation: Operation<'_>) -> Result<()> {
+    /// Adds an operation.
+    pub(crate) fn push(&mut self, keyspace: KeyspaceId, operation: Operation<'_>) -> Result<()> {
         let (kind, key, rest) = operation.parts();
         operation.check()?;
         let after = self.bytes.len() + HEAD_BYTES + key.len() + rest.len();
@@ -202,7 +206,7 @@ impl WriteBatch {
             Operation::Put(_, value)
             | Operation::PutExpiring(_, value)
             | Operation::Merge(_, value) => put_bytes(&mut self.bytes, value),
-            Operation::Delete(_) => {}
+            Operation::Delete(_) | Operation::DropKeyspace(_) => {}
             Operation::DeleteRange(_, to) => {
                 put_varint(&mut self.bytes, to.map_or(0, |to| to.len() as u64 + 1));
                 self.bytes.extend_from_slice(to.unwrap_or_default());
@@ -216,6 +220,10 @@ impl WriteBatch {
         self.entries += 1;
         let features = operation.features();
         self.features |= features;
+        if matches!(operation, Operation::DropKeyspace(_)) {
+            // No memtable takes it.
+            return;
+        }
         // Batches name few keyspaces, and mostly the same as the entry before.
         let first = self.keyspace.get_or_insert((keyspace, features));
         match Some(first).into_iter().chain(&mut self.others).rfind(|(id, _)| *id == keyspace) {
@@ -263,6 +271,9 @@ impl WriteBatch {
                 Some(kind) if kind == Kind::Merge as u8 => left_out(),
                 _ => refuse(damage.to_string()),
             })?;
+            if let Operation::DropKeyspace(_) = operation {
+                return Err(refuse("the removal of a keyspace".to_owned()));
+            }
             let keyspace = id(named, operation)?;
             if !copies && keyspace != named {
                 copies = true;
@@ -281,7 +292,7 @@ impl WriteBatch {
         Ok(batch)
     }
 
-    /// Returns the keyspaces that the batch names.
+    /// Returns the keyspaces that the batch names, without one that it drops.
     pub fn keyspaces(&self) -> impl Iterator<Item = KeyspaceId> {
         self.features_by_keyspace().map(|(id, _)| id)
     }
@@ -415,13 +426,16 @@ impl<'a> Iterator for Entries<'a> {
 fn entry<'a>(from: &mut Decoder<'a>) -> Result<Entry<'a>, BatchDamage> {
     let byte = from.u8().ok_or_else(|| cut("a kind", from))?;
     let kind = Kind::from_byte(byte);
-    if kind.is_none() && byte != RANGE_DELETE {
-        let damage = damage("kind 0, 1, 2, 3 or 4", format!("kind {byte}"));
+    if kind.is_none() && byte != RANGE_DELETE && byte != DROP_KEYSPACE {
+        let damage = damage("kind 0, 1, 2, 3, 4 or 6", format!("kind {byte}"));
         return Err(BatchDamage { newer: Some(byte), ..damage });
     }
     let id = from.varint().ok_or_else(|| cut("a keyspace", from))?;
     let id = u32::try_from(id).map_err(|_| damage("a keyspace below 2^32", id.to_string()))?;
     let key = from.bytes().ok_or_else(|| cut("a key", from))?;
+    if byte == DROP_KEYSPACE {
+        return Ok((KeyspaceId(id), Operation::DropKeyspace(key)));
+    }
     let Some(kind) = kind else { return Ok((KeyspaceId(id), range(key, from)?)) };
     if key.len() > MAX_KEY_BYTES {
         return Err(damage("a key of at most 65535 bytes", format!("{} bytes", key.len())));

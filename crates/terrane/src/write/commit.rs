@@ -18,7 +18,7 @@ use super::condition::{Evaluated, Outcome, Refusal};
 use super::prepared::{Decision, Prepared, Write};
 use super::seal::{seal_deleting, seal_full};
 use super::stall::{StallGuard, begin_stall, stall};
-use crate::batch::{self, WriteBatch, effective};
+use crate::batch::{self, Operation, WriteBatch, effective};
 use crate::engine::{Engine, KeyspaceMap, Recorded, Wait, Writer};
 use crate::entry::Seq;
 use crate::error::{Closed, Corruption, Error, ErrorKind, Result, Stall};
@@ -189,36 +189,61 @@ fn append(
     batches: &[&WriteBatch],
     durability: Durability,
 ) -> Result<Seq> {
-    let (alone, all);
-    let parts: &[&[u8]] = if let [batch] = batches {
-        alone = [batch.bytes()];
-        &alone
-    } else {
-        all = Vec::from_iter(batches.iter().map(|batch| batch.bytes()));
-        &all
-    };
-    let Recorded { first, last, bytes: record, half_fills } =
-        engine.log.append(writer, parts, &engine.counters.waits)?;
-    if half_fills {
+    let recorded = record(engine, writer, batches, durability)?;
+    show(engine, writer, keyspaces, batches, &recorded)?;
+    Ok(recorded.last)
+}
+
+/// Appends a group of batches to the log as one record.
+pub(super) fn record(
+    engine: &Engine,
+    writer: &mut Writer,
+    batches: &[&WriteBatch],
+    durability: Durability,
+) -> Result<Recorded> {
+    let append = |parts: &[&[u8]]| engine.log.append(writer, parts, &engine.counters.waits);
+    let recorded = with_parts(batches, append)?;
+    if recorded.half_fills {
         install::want_spare_log(&engine.state, &engine.background);
     }
-    let bytes = parts.iter().map(|part| part.len() as u64).sum();
+    let bytes = batches.iter().map(|batch| batch.bytes().len() as u64).sum();
     let entries = batches.iter().map(|b| b.len() as u64).sum();
-    engine.counters.logged(bytes, entries, record);
+    engine.counters.logged(bytes, entries, recorded.bytes);
     if durability == Durability::Sync {
         // Under the lock: nothing becomes visible before an earlier durable write.
         engine.log.sync_write(writer, &engine.counters.waits)?;
     }
+    Ok(recorded)
+}
+
+/// Makes a group of batches visible once the log has it.
+pub(super) fn show(
+    engine: &Engine,
+    writer: &mut Writer,
+    keyspaces: &KeyspaceMap,
+    batches: &[&WriteBatch],
+    &Recorded { first, last, .. }: &Recorded,
+) -> Result<()> {
     let operator = engine.options.merge_operator.as_ref();
     let taken = insert(keyspaces, batches, first, operator)?;
     engine.memtables.add(taken);
     engine.snapshots.show(last);
     if THREADS {
-        writer.keep_recent(engine.log.conditional.any(), first, parts);
+        let recent = |parts: &[&[u8]]| {
+            writer.keep_recent(engine.log.conditional.any(), first, parts);
+        };
+        with_parts(batches, recent);
     }
     let mut touched = batches.iter().flat_map(|batch| batch.keyspaces());
-    seal_full(engine, writer, keyspaces, &mut touched)?;
-    Ok(last)
+    seal_full(engine, writer, keyspaces, &mut touched)
+}
+
+/// Calls `body` with the bytes of a group's batches. A group of one, the usual one, costs no allocation.
+fn with_parts<R>(batches: &[&WriteBatch], body: impl FnOnce(&[&[u8]]) -> R) -> R {
+    match batches {
+        [batch] => body(&[batch.bytes()]),
+        _ => body(&Vec::from_iter(batches.iter().map(|batch| batch.bytes()))),
+    }
 }
 
 /// Commits a batch without an entry: it is refused where others are, and makes what was written
@@ -302,7 +327,7 @@ pub(crate) fn begin_last_flush(engine: &Engine) -> Result<bool> {
 
 /// Closes the full log and continues in a spare one. Returns whether there is one with room for a record
 /// of `bytes`.
-fn rotate_log(engine: &Engine, writer: &mut Writer, bytes: u64) -> Result<bool> {
+pub(super) fn rotate_log(engine: &Engine, writer: &mut Writer, bytes: u64) -> Result<bool> {
     let mut state = engine.state.lock_open()?;
     let spare = state.logs.has_spare(bytes).then(|| state.logs.take_spare()).flatten();
     let Some(next) = spare else { return Ok(false) };
@@ -326,7 +351,7 @@ fn rotate_log(engine: &Engine, writer: &mut Writer, bytes: u64) -> Result<bool> 
 }
 
 /// Refuses a batch that names a keyspace which is not there.
-fn all_known(keyspaces: &KeyspaceMap, batch: &WriteBatch) -> Result<()> {
+pub(super) fn all_known(keyspaces: &KeyspaceMap, batch: &WriteBatch) -> Result<()> {
     let is_known = |id: KeyspaceId| keyspaces.get(&id).is_some();
     if batch.keyspaces().all(is_known) { Ok(()) } else { Err(Closed::Keyspace.into()) }
 }
@@ -360,6 +385,9 @@ fn insert(
         let (id, operation) = entry.map_err(|_| {
             Corruption::new("memory", 0, "a sound batch", "one that does not decode")
         })?;
+        if let Operation::DropKeyspace(_) = operation {
+            continue;
+        }
         let super_version = match &current {
             Some((of, super_version)) if *of == id => super_version,
             _ => &current.insert((id, held(&id)?)).1,
