@@ -11,6 +11,7 @@ use crate::db::{Db, Inner, Keyspace};
 use crate::engine::Engine;
 use crate::entry::Seq;
 use crate::error::{Closed, Result};
+use crate::executor::wait_until_idle;
 use crate::install;
 use crate::keyspace::KeyspaceId;
 use crate::schedule;
@@ -107,7 +108,7 @@ impl Waiter {
     fn wait(mut self) -> Result<()> {
         while !self.advance()? {
             let Inner { engine, executor, .. } = &*self.db.inner;
-            executor.wait_until_idle(engine, &|_| self.is_complete())?;
+            wait_until_idle(&**executor, engine, &|_| self.is_complete())?;
             // A stopped executor leaves work undone.
             if !self.is_complete() {
                 return Err(Closed::Store.into());

@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::entry::{Millis, Seq};
 use crate::error::{Closed, Error, Result};
 use crate::event::Listener;
-use crate::executor::{Executor, JobFilter, Progress, ThreadExecutor, catch};
+use crate::executor::{Executor, JobFilter, Progress, ThreadExecutor, catch, wait_until_idle};
 use crate::install;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId, is_reserved, unreserved};
 use crate::options::{Durability, Options};
@@ -424,7 +424,7 @@ impl Db {
         let Inner { engine, executor, .. } = &*self.inner;
         engine.state.owned()?;
         engine.retry();
-        executor.wait_until_idle(engine, &|_| false)
+        wait_until_idle(&**executor, engine, &|_| false)
     }
 
     /// Runs background work for about `bytes` bytes on this thread, if the executor leaves that to

@@ -7,6 +7,8 @@ use crate::error::{Closed, Error, Result};
 pub(crate) struct Health {
     /// Reason why background work stopped; cleared by the next attempt.
     failed: Option<Error>,
+    /// Failures after which work was tried again.
+    retries: u64,
     /// A commit to the manifest failed, so it is unknown whether it is durable; or a job panicked, so that
     /// what it left in the state is.
     in_doubt: Option<Error>,
@@ -26,12 +28,18 @@ impl Health {
 
     /// Lets background work that failed be tried again.
     pub fn retry(&mut self) {
-        self.failed = None;
+        drop(self.take_failure());
     }
 
     /// Lets background work that failed be tried again. Returns why it failed.
     pub fn take_failure(&mut self) -> Option<Error> {
+        self.retries += u64::from(self.failed.is_some());
         self.failed.take()
+    }
+
+    /// Returns the number of failures after which work was tried again.
+    pub fn retries(&self) -> u64 {
+        self.retries
     }
 
     /// Returns the reason why background work rests, if it failed.

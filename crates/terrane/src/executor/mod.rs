@@ -106,6 +106,25 @@ pub fn workers() -> usize {
     default_workers()
 }
 
+/// Runs jobs, or waits for them, until `done` or nothing is left to do. A failure that a stalled write has taken, or
+/// that another call has cleared, leaves work undone: the work is tried again.
+///
+/// # Errors
+/// The failure of a job.
+pub(crate) fn wait_until_idle(
+    executor: &dyn Executor,
+    engine: &Arc<Engine>,
+    done: &dyn Fn(&Engine) -> bool,
+) -> Result<()> {
+    loop {
+        let retries = engine.state.lock().health.retries();
+        executor.wait_until_idle(engine, done)?;
+        if done(engine) || engine.state.lock().health.retries() == retries {
+            return Ok(());
+        }
+    }
+}
+
 /// The error of a writer that waits while no job can help.
 fn no_relief(store: &StoreState) -> Error {
     store.failure().unwrap_or_else(|| ErrorKind::Stalled(crate::error::Stall::Level0).into())

@@ -18,36 +18,62 @@ const UNFINISHED_RESTORE: &str =
 /// store stays untouched, without even a lock file, if no store may be created or something else is
 /// there.
 pub(crate) fn hold(path: &Path, options: &Options) -> Result<(Directory, StoreLock)> {
-    let read_only = options.read_only;
-    let create = options.create && !read_only;
-    let vfs = if read_only { NativeVfs::read_only(path)? } else { NativeVfs::open(path, create)? };
-    let vfs = vfs
-        .open_at_most(options.max_open_files)
-        .allow_mmap_writes(options.allow_mmap_writes)
-        .allow_mmap_reads(options.allow_mmap_reads);
-    let refuse = |why: String| Error::no_store(path.display().to_string(), why);
-    Directory::refuse_foreign(&vfs)?;
-    let refuse_restore = || {
-        let is_there = vfs.list()?.iter().any(|name| name == Directory::RESTORING);
-        if is_there { Err(refuse(UNFINISHED_RESTORE.to_owned())) } else { Ok(()) }
-    };
-    refuse_restore()?;
-    if !create && Directory::is_unfinished(&vfs)? {
-        return Err(refuse(UNFINISHED.to_owned()));
-    }
-    if !Directory::is_there(&vfs)? {
-        let names = vfs.list()?;
-        match names.iter().find(|name| Directory::is_other_name(name)) {
-            Some(other) => return Err(refuse(format!("it has no file of one, but {other}"))),
-            None if !create => return Err(refuse("it is empty".to_owned())),
-            None => {}
+    Found::look(path, options)?.hold()
+}
+
+/// A directory that looked as if it may be opened before it was locked.
+struct Found<'a> {
+    path: &'a Path,
+    vfs: NativeVfs,
+    read_only: bool,
+}
+
+impl<'a> Found<'a> {
+    fn look(path: &'a Path, options: &Options) -> Result<Self> {
+        let read_only = options.read_only;
+        let create = options.create && !read_only;
+        let vfs =
+            if read_only { NativeVfs::read_only(path)? } else { NativeVfs::open(path, create)? };
+        let vfs = vfs
+            .open_at_most(options.max_open_files)
+            .allow_mmap_writes(options.allow_mmap_writes)
+            .allow_mmap_reads(options.allow_mmap_reads);
+        Directory::refuse_foreign(&vfs)?;
+        let found = Found { path, vfs, read_only };
+        found.refuse_restore()?;
+        let Found { vfs, .. } = &found;
+        if !create && Directory::is_unfinished(vfs)? {
+            return Err(found.refusal(UNFINISHED.to_owned()));
         }
+        if !Directory::is_there(vfs)? {
+            let names = vfs.list()?;
+            match names.iter().find(|name| Directory::is_other_name(name)) {
+                Some(other) => {
+                    return Err(found.refusal(format!("it has no file of one, but {other}")));
+                }
+                None if !create => return Err(found.refusal("it is empty".to_owned())),
+                None => {}
+            }
+        }
+        Ok(found)
     }
-    let lock = vfs.lock(&program())?;
-    // A restore that held the lock may have been killed meanwhile.
-    refuse_restore()?;
-    let open = if read_only { Directory::read_only } else { Directory::open };
-    Ok((open(Arc::new(vfs))?, lock))
+
+    fn hold(self) -> Result<(Directory, StoreLock)> {
+        let lock = self.vfs.lock(&program())?;
+        // A restore that held the lock may have been killed meanwhile.
+        self.refuse_restore()?;
+        let open = if self.read_only { Directory::read_only } else { Directory::open };
+        Ok((open(Arc::new(self.vfs))?, lock))
+    }
+
+    fn refuse_restore(&self) -> Result<()> {
+        let is_there = self.vfs.list()?.iter().any(|name| name == Directory::RESTORING);
+        if is_there { Err(self.refusal(UNFINISHED_RESTORE.to_owned())) } else { Ok(()) }
+    }
+
+    fn refusal(&self, why: String) -> Error {
+        Error::no_store(self.path.display().to_string(), why)
+    }
 }
 
 /// The storage in the single file `path`, held for this process.
@@ -65,4 +91,25 @@ pub(crate) fn hold_file(path: &Path, create: bool, read_only: bool) -> Result<Vo
 fn program() -> String {
     let path = std::env::current_exe().unwrap_or_default();
     path.file_stem().map_or_else(|| "unknown".into(), |n| n.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Db;
+    use std::fs;
+
+    #[test]
+    fn a_restore_killed_before_the_lock_is_free_is_refused() {
+        for (create, read_only) in [(true, false), (false, false), (false, true)] {
+            let dir = tempfile::tempdir().unwrap();
+            Db::open(dir.path(), Options::default()).unwrap().close().unwrap();
+            let mut options = Options::default();
+            (options.create, options.read_only) = (create, read_only);
+            let found = Found::look(dir.path(), &options).unwrap();
+            fs::write(dir.path().join(Directory::RESTORING), "").unwrap();
+            let refused = found.hold().err().unwrap().to_string();
+            assert!(refused.contains(UNFINISHED_RESTORE), "{refused}");
+        }
+    }
 }

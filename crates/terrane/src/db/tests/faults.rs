@@ -1,14 +1,17 @@
-//! The removal of files, also after it failed; checks after a failed sync.
+//! The removal of files, also after it failed; checks after a failed sync; failures that another call takes.
 
 use super::{
     Buffered, Durability, ErrorKind, Fault, Progress, directory, entries, faulty, fill, open,
     slices, volume,
 };
+use crate::engine::Engine;
+use crate::executor::{Executor, SliceExecutor, ThreadExecutor};
 use crate::schedule;
 use crate::schedule::JobFilter;
 use crate::storage::vfs::{FaultVfs, Vfs};
-use crate::{Db, Options, executor::ThreadExecutor};
+use crate::{Db, Options, Result};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 use terrane_policy::{Action, Compaction, Destination, Group, Observed, RunId};
 
@@ -178,4 +181,49 @@ fn a_failed_sync_takes_only_buffered_writes_and_is_reported() {
     let rows = open(directory(&vfs), slices()).unwrap().default_keyspace();
     assert_eq!(rows.get("synced").unwrap(), Some(b"1".to_vec()));
     assert_eq!(rows.get("later").unwrap(), None);
+}
+
+/// Runs jobs in slices. Writes that stall take the first failures before whoever waits sees them.
+struct Taken(SliceExecutor, AtomicUsize);
+
+impl Executor for Taken {
+    fn wake(&self, engine: &Arc<Engine>) {
+        self.0.wake(engine);
+    }
+    fn wait_for_progress(&self, engine: &Arc<Engine>) -> Result<()> {
+        self.0.wait_for_progress(engine)
+    }
+    fn wait_until_idle(&self, engine: &Arc<Engine>, done: &dyn Fn(&Engine) -> bool) -> Result<()> {
+        let waited = self.0.wait_until_idle(engine, done);
+        if waited.is_ok() || self.1.load(Relaxed) == 0 {
+            return waited;
+        }
+        self.1.fetch_sub(1, Relaxed);
+        assert!(engine.state.lock().health.take_failure().is_some());
+        engine.background.notify_work();
+        Ok(())
+    }
+    fn stop(&self, engine: &Arc<Engine>) {
+        self.0.stop(engine);
+    }
+}
+
+#[test]
+fn a_failure_that_a_stalled_write_took_is_still_reported() {
+    let waits: [fn(&Db) -> Result<()>; 3] = [
+        |db| db.flush(),
+        |db| db.default_keyspace().compact_range(..),
+        |db| db.begin_flush().and_then(|_| db.wait_until_idle()),
+    ];
+    for (wait, taken) in waits.into_iter().flat_map(|wait| [0, 1, 2].map(|taken| (wait, taken))) {
+        let vfs = faulty();
+        let executor = Taken(SliceExecutor::default(), AtomicUsize::new(taken));
+        let db = open(directory(&vfs), Arc::new(executor)).unwrap();
+        fill(&db, 50, 1);
+        vfs.set_capacity(0, Fault::NoSpace);
+        let refused = wait(&db).unwrap_err();
+        assert!(refused.is_no_space(), "{taken}: {refused}");
+        vfs.heal();
+        wait(&db).unwrap();
+    }
 }
