@@ -6,7 +6,7 @@ import { tooMuch } from "./bounds.ts";
 import { readEvent } from "./event-log.ts";
 import type { ReadPath } from "./read-path.ts";
 import type { Recording, Status } from "./recording.ts";
-import { type Settings, withPolicy } from "./settings.ts";
+import { type Settings, UNKNOWN, withPolicy } from "./settings.ts";
 
 /** Path of events, if only a machine and a port are given. */
 const PATH = "/events";
@@ -74,7 +74,7 @@ export class AttachedRecording implements Recording {
   readonly #ticking: ReturnType<typeof setInterval>;
 
   constructor(stream: EventSource, shape: ShapeEvent, settings: Settings, changed: () => void) {
-    this.settings = withPolicy(settings, shape.policy);
+    this.settings = withPolicy(settings, shape.policy ?? UNKNOWN);
     this.#stream = stream;
     this.#changed = changed;
     this.ended = new Promise((settle) => (this.#settle = settle));
@@ -133,7 +133,7 @@ export class AttachedRecording implements Recording {
     this.#lastMessage = performance.now();
     if (event.type === "shape") this.status = { at: "running", share: undefined };
     if (event.type === "shape" || event.type === "policy-changed")
-      this.settings = withPolicy(this.settings, event.policy);
+      this.settings = withPolicy(this.settings, event.policy ?? UNKNOWN);
     this.#changed();
   }
 
