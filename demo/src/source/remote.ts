@@ -24,7 +24,7 @@ function bytesOf(text: string | undefined, hex: string | undefined): Uint8Array 
   return hex === undefined ? undefined : fromHex(hex);
 }
 
-/** The names of a server's keyspaces; rejects if there is no server that tells them. */
+/** The names of a server's keyspaces; rejects if no server answers. */
 export async function keyspacesAt(origin: string): Promise<string[]> {
   const stats = (await (await ask(`${origin}/v1/stats`)).json()) as {
     keyspaces: { name: string }[];

@@ -195,7 +195,7 @@ fn buckets_lead_one_task_under_the_text_and_under_the_code() {
 }
 
 #[test]
-fn with_more_clients_and_slower_merges_buckets_gain_more_from_degree() {
+fn with_slower_merges_buckets_gain_more_from_degree() {
     for figure in both(stragglers::figure) {
         let rate = |design| figure.of(&stragglers::case(stragglers::MORE, design), RATE);
         let gain = |of: fn(u64) -> Design| rate(of(64)) / rate(of(8));

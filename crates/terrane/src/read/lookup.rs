@@ -449,7 +449,7 @@ fn mvcc_cursor(
 ) -> MvccCursor {
     let memtables = super_version.memtables().enumerate().filter_map(|(place, memtable)| {
         let mut tracer = tracer();
-        // What is visible to the reader is there by now: a source less to merge. A trace shows it all the same.
+        // A memtable without an entry that the reader sees is a source less to merge. A trace shows it all the same.
         let is_newer = memtable.first_seq().is_none_or(|first| first > reader.at);
         if is_newer && !tracer.is_recording() {
             return None;
