@@ -147,7 +147,7 @@ mod growing {
         count_present: true,
         only_empty: false,
         merge_waiting: true,
-        level1_waits: false,
+        level1_waits: true,
         eager: true,
         overlap_percent: 50,
         ..BUCKET

@@ -17,7 +17,7 @@
 //!    `split-percent`, and joined with its colder neighbour if it is at `join-percent` or below. New boundaries
 //!    bind later flushes. With `only-empty` it must hold no table of level 0.
 //! 4. **Levels below** send tables down as soon as their score is above that of the fullest bucket, or no
-//!    bucket is due. While one is due but waits, level 1 sends nothing down.
+//!    bucket is due. With `level-1-waits`, level 1 sends nothing down while a bucket that is due waits.
 //!
 //! **The paper's text and its authors' code differ,** and what they differ in is an option.
 //!
