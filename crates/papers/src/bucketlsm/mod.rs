@@ -115,7 +115,7 @@ impl Design {
             count_present: false,
             only_empty: true,
             merge_waiting: false,
-            level1_waits: true,
+            level_one_waits: true,
             eager: false,
             overlap_percent: 0,
             level_base_bytes,

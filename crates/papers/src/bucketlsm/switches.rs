@@ -53,7 +53,7 @@ struct Switches {
     /// Whether shares are of the buckets there are, and one is split above 1.5.
     present: bool,
     /// Whether level 1 waits for buckets that wait.
-    level1_waits: bool,
+    level_one_waits: bool,
     /// Whether all buckets are due with the first, and chosen by their overlap as well.
     weighed: bool,
     /// By how much merges are slower.
@@ -69,7 +69,7 @@ const TEXT: Switches = Switches {
     within_bucket: false,
     only_empty: true,
     present: false,
-    level1_waits: true,
+    level_one_waits: true,
     weighed: false,
     slower: 1.0,
 };
@@ -103,7 +103,7 @@ const CASES: [Case; 15] = [
     (ADJUSTED, |all| all.only_empty = false),
     ("shares of present buckets, split above 1.5", |all| all.present = true),
     ("both of these", |all| (all.only_empty, all.present) = (false, true)),
-    ("level 1 beside waiting buckets", |all| all.level1_waits = false),
+    ("level 1 beside waiting buckets", |all| all.level_one_waits = false),
     ("all due with the first, by overlap as well", |all| all.weighed = true),
     (CODE, code),
     (ALL, together),
@@ -268,7 +268,7 @@ fn switched(mut config: Config, switches: Switches) -> Config {
                 count_present: switches.present,
                 only_empty: switches.only_empty,
                 merge_waiting: switches.within_bucket,
-                level1_waits: switches.level1_waits,
+                level_one_waits: switches.level_one_waits,
                 eager: switches.weighed,
                 overlap_percent: if switches.weighed { 50 } else { 0 },
                 join_hot: switches.present,

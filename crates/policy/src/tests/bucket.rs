@@ -20,7 +20,7 @@ const BUCKET: BucketLsm = BucketLsm {
     count_present: false,
     only_empty: true,
     merge_waiting: false,
-    level1_waits: true,
+    level_one_waits: true,
     eager: false,
     overlap_percent: 0,
 };
@@ -580,12 +580,12 @@ fn a_much_larger_table_is_left_out_of_a_merge_in_place() {
 
 #[test]
 fn level_1_goes_down_beside_a_waiting_bucket_unless_it_waits() {
-    let goes_into = |level1_waits| {
+    let goes_into = |level_one_waits| {
         let policy = BucketLsm {
             l0_compaction_trigger: 2,
             level_base_bytes: 1,
             dynamic_level_bytes: false,
-            level1_waits,
+            level_one_waits,
             ..BUCKET
         };
         let mut tree = Tree { model: Model::default(), ..Tree::new(policy) };
