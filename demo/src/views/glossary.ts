@@ -26,7 +26,8 @@ export const GLOSSARY = {
   partitioner: "The rule for the keys at which outputs are cut into tables.",
   counter: "The number of admissions or merges until a level is merged.",
   bucket: "A range of keys of level 0, which is merged by a job of its own.",
-  temperature: "How busy a bucket is: its share of recent flushes, divided by an equal share. 2 is twice its share.",
+  temperature:
+    "How busy a bucket is: its share of recent flushes, divided by an equal share. 2 is twice its share.",
 } as const;
 
 /** A word that is explained. */
