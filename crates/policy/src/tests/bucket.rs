@@ -43,6 +43,17 @@ impl Tree {
         tree
     }
 
+    /// Returns the level that the next group goes into, while one bucket is full and has to wait for a merge of its
+    /// tables into level 1.
+    fn begin_beside_waiting_bucket(&mut self) -> Option<usize> {
+        for _ in 0..4 {
+            self.flush(keys([1, 0, 0, 0]));
+        }
+        let held: Vec<_> = self.model.shape.levels()[0].tables().map(|t| t.id).collect();
+        self.running.compactions.push(plan(vec![merge(&held, 1, 3)]));
+        self.begin().map(|group| group.destination.level)
+    }
+
     fn context(&self, observed: &Observed, look: impl FnOnce(&PlanContext) -> bool) -> bool {
         look(&PlanContext {
             shape: &self.model.shape,
@@ -508,12 +519,7 @@ fn level_1_waits_while_a_bucket_is_due_and_deeper_levels_do_not() {
         tree.model.write(3, 1, [4000]);
         tree.model.write(2, 2, 3000..3000 + level2);
         tree.model.write(1, 3, 2000..2015);
-        for _ in 0..4 {
-            tree.flush(keys([1, 0, 0, 0]));
-        }
-        let held: Vec<_> = tree.model.shape.levels()[0].tables().map(|t| t.id).collect();
-        tree.running.compactions.push(plan(vec![merge(&held, 1, 3)]));
-        tree.begin().map(|group| group.destination.level)
+        tree.begin_beside_waiting_bucket()
     };
     assert_eq!([100, 101].map(goes_into), [None, Some(3)]);
 }
@@ -590,12 +596,7 @@ fn level_1_goes_down_beside_a_waiting_bucket_unless_it_waits() {
         };
         let mut tree = Tree { model: Model::default(), ..Tree::new(policy) };
         tree.model.write(1, 3, 2000..2015);
-        for _ in 0..4 {
-            tree.flush(keys([1, 0, 0, 0]));
-        }
-        let held: Vec<_> = tree.model.shape.levels()[0].tables().map(|t| t.id).collect();
-        tree.running.compactions.push(plan(vec![merge(&held, 1, 3)]));
-        tree.begin().map(|group| group.destination.level)
+        tree.begin_beside_waiting_bucket()
     };
     assert_eq!([true, false].map(goes_into), [None, Some(2)]);
 }
