@@ -28,6 +28,25 @@ test("when the leader closes its store a follower leads", async ({ storePage }) 
   expect(await leader.evaluate(() => window.db.keyspace("users").get("a"))).toBe("1");
 });
 
+test("a worker does not request the lock of its own page", async ({ storePage }) => {
+  const leader = await opened(await storePage(), "own");
+  const follower = await opened(await storePage(), "own");
+  // Its record names it to the next worker, which waits for the locks of clients.
+  await follower.evaluate(() => window.db.put("a", "1"));
+  await leader.close();
+  await become(follower, "leader");
+  const other = await opened(await storePage(), "own");
+  expect(await other.evaluate(() => window.db.get("a"))).toBe("1");
+  const clients = await follower.evaluate(async () => {
+    const { held = [], pending = [] } = await navigator.locks.query();
+    const names = (locks: LockInfo[]) =>
+      locks.map(({ name = "" }) => name).filter((name) => name.startsWith("terrane-client:"));
+    return { held: names(held), pending: names(pending) };
+  });
+  expect(clients.held).toHaveLength(2);
+  expect(clients.pending).toHaveLength(1);
+});
+
 test("a snapshot that ended says why, and so does an iteration", async ({ storePage }) => {
   const leader = await opened(await storePage(), "ended");
   const follower = await opened(await storePage(), "ended");

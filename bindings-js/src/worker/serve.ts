@@ -111,9 +111,9 @@ async function open(request: OpenRequest): Promise<Opened> {
   const shared = await ifShared(lock, request);
   const store = engine.call((store) => store.id());
   server = new Server(engine, sharing?.client, sharing?.visible ?? true, send);
-  if (leader !== undefined && lock !== undefined) {
+  if (leader !== undefined && sharing !== undefined && lock !== undefined) {
     engine.reopens = true;
-    new Membership(server, name, { id: leader, lock, page, store });
+    new Membership(server, name, { id: leader, lock, page, store }, sharing.client);
   }
   return { lock: shared, store };
 }

@@ -48,8 +48,8 @@ export class Membership {
   /** Whether the successor does not wait for others. */
   #isForced = false;
 
-  /** Serves the clients of a store from now on. */
-  constructor(server: Server, store: string, leader: Leader) {
+  /** Serves the clients of a store from now on; `page` is the id of the client that started the worker. */
+  constructor(server: Server, store: string, leader: Leader, page: string) {
     this.#server = server;
     this.#store = store;
     this.#leader = leader;
@@ -61,6 +61,9 @@ export class Membership {
     server.onServed = () => this.#consider();
     server.mayLeave = () => this.#mayLeave();
     server.onClose = () => this.#leave();
+    // A page that has followed has a record, which the next worker deletes. When it is suspended, it releases its lock,
+    // and Chromium would grant that to this worker while it is frozen, which crashes the process.
+    this.#watched.add(page);
     for (const client of recordedClients(server.engine)) this.#watch(client);
     this.#announce();
   }
