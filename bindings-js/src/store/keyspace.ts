@@ -29,7 +29,7 @@ import { checkOperand, toMerge } from "../codec/operand.ts";
 import { BATCH, ENCODINGS, EXPIRY, KEY, LIMIT, RANGE, WRITE } from "../codec/options.ts";
 import { now, toDurability, toExpiry, toPolicy, toScan } from "../codec/requests.ts";
 import { toSpan } from "../codec/span.ts";
-import { checkLength } from "../codec/validate.ts";
+import { checkLength, invalid } from "../codec/validate.ts";
 import type { Later, Port } from "./port.ts";
 import { Reader, type Scope } from "./reader.ts";
 import { watch } from "./watch.ts";
@@ -184,8 +184,18 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
   }
 }
 
-/** Returns what a keyspace reads and writes; undefined if it is not one of the port's store. @internal */
-export function scopeOf<M extends Mode>(
+/** Returns what a keyspace of the port's store reads and writes; throws for any other. @internal */
+export function ownScope<M extends Mode, K extends Encoding, V extends Encoding>(
+  keyspace: KeyspaceOf<M, K, V>,
+  port: Port<M>,
+): Scope<M, K, V> {
+  const scope = scopeOf(keyspace, port);
+  if (scope === undefined) throw invalid("keyspace", "one of this store", keyspace);
+  return scope as Scope<M, K, V>;
+}
+
+/** Returns what a keyspace reads and writes; undefined if it is not one of the port's store. */
+function scopeOf<M extends Mode>(
   keyspace: unknown,
   port: Port<M>,
 ): Scope<M, Encoding, Encoding> | undefined {

@@ -3,9 +3,8 @@
 import type { Encoding } from "../api/data.ts";
 import type { KeyspaceOf, Mode, ReaderOf, SnapshotOf } from "../api/store.ts";
 import { ClosedError } from "../api/errors.ts";
-import { invalid } from "../codec/validate.ts";
 import { notForgotten, onForgotten } from "../shared/finalization.ts";
-import { scopeOf } from "./keyspace.ts";
+import { ownScope } from "./keyspace.ts";
 import type { HeldSnapshot } from "./port.ts";
 import { Reader, type Scope } from "./reader.ts";
 
@@ -27,9 +26,7 @@ export class Snapshot<M extends Mode, K extends Encoding = "utf8", V extends Enc
     keyspace: KeyspaceOf<M, KE, VE>,
   ): ReaderOf<M, KE, VE> {
     const { port, snapshot, reads } = this.scope;
-    const scope = scopeOf(keyspace, port) as Scope<M, KE, VE> | undefined;
-    if (scope === undefined) throw invalid("keyspace", "one of this store", keyspace);
-    return new Reader({ ...scope, snapshot, reads, owner: this });
+    return new Reader({ ...ownScope(keyspace, port), snapshot, reads, owner: this });
   }
 
   release(): void {

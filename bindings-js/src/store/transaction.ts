@@ -35,7 +35,7 @@ import { now, toEncoding, toEncodings, toExpiry, toScan } from "../codec/request
 import { toSpan } from "../codec/span.ts";
 import { check, checkLength, invalid } from "../codec/validate.ts";
 import { delay } from "../shared/delay.ts";
-import { scopeOf } from "./keyspace.ts";
+import { ownScope } from "./keyspace.ts";
 import type { HeldSnapshot, Port } from "./port.ts";
 import type { Scope } from "./reader.ts";
 import { isSnapshotEnded } from "./snapshot.ts";
@@ -231,9 +231,7 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
   keyspace<KE extends Encoding, VE extends Encoding>(
     keyspace: KeyspaceOf<M, KE, VE>,
   ): TransactionOf<M, KE, VE> {
-    const scope = scopeOf(keyspace, this.#scope.port) as Scope<M, KE, VE> | undefined;
-    if (scope === undefined) throw invalid("keyspace", "one of this store", keyspace);
-    return new Transaction(scope, this.#changes);
+    return new Transaction(ownScope(keyspace, this.#scope.port), this.#changes);
   }
 
   get<E extends Encoding = V>(
