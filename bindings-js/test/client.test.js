@@ -35,6 +35,27 @@ test("an invalid module is rejected before a worker starts", async () => {
   }
 });
 
+test("what is no name, range or number of rows is refused, and nothing sent", async () => {
+  const { started, worker } = workers(emptyStore);
+  const db = await open("mistaken", { worker });
+  const cursor = db.cursor();
+  await db.keyspaces();
+  const { length } = started[0].requests;
+  for (const call of [
+    () => db.keyspace("\0reserved"),
+    () => db.dropKeyspace("\0reserved"),
+    () => db.count({ prefix: "a", gte: "a" }),
+    () => db.entries({ prefix: "a", lt: "b" }),
+    () => db.watch({ prefix: "a", gt: "a" }),
+    () => cursor.next(0),
+  ]) {
+    await assert.rejects(async () => call(), { code: "invalid-argument" }, String(call));
+  }
+  await settle();
+  assert.equal(started[0].requests.length, length);
+  await db.close();
+});
+
 test("an unknown option fails its call, which sends nothing, with the nearest one first", async () => {
   const { started, worker } = workers(emptyStore);
   const db = await open("unknown", { worker });

@@ -168,13 +168,13 @@ function needsAll(policy: Policy | undefined): boolean {
   return needsAll(name) || filters !== "uniform" || ADDED.some((parameter) => parameter in policy);
 }
 
-/** Throws if it is not a valid name of a keyspace. */
+/** Throws if it is not a valid name of a keyspace. Those with U+0000 first are the engine's own. */
 export function checkKeyspaceName(name: string): string {
   return checkName(
     "keyspace",
     name,
-    /^\P{Cs}{1,255}$/u,
-    "1 to 255 characters without lone surrogates",
+    /^(?!\0)\P{Cs}{1,255}$/u,
+    "1 to 255 characters without lone surrogates, and not U+0000 first",
   );
 }
 
