@@ -207,20 +207,22 @@ test("another tab's open store is neither destroyed nor imported", async ({ stor
   await opened(leader, "kept");
   await opened(follower, "kept");
   for (const page of [leader, follower, other]) {
-    const codes = await page.evaluate(async () => {
+    const failures = await page.evaluate(async () => {
       const { destroy, importStore, open } = window.terrane;
       const calls = [
         () => destroy("kept", { timeout: 100 }),
         () => importStore("kept", new Blob(["x"]), { timeout: 100 }),
         () => open("kept", { exclusive: true, timeout: 100 }),
       ];
-      const codes: (string | undefined)[] = [];
-      for (const call of calls) codes.push((await window.failure(call))?.code);
-      return codes;
+      const failures: Awaited<ReturnType<typeof window.failure>>[] = [];
+      for (const call of calls) failures.push(await window.failure(call));
+      return failures;
     });
-    expect(codes.slice(0, 2)).toEqual(["busy", "busy"]);
+    expect(failures.slice(0, 2).map((failure) => failure?.code)).toEqual(["busy", "busy"]);
     // A page that has the store open itself shares its connection.
-    if (page === other) expect(codes[2]).toBe("busy");
+    if (page !== other) continue;
+    expect(failures[2]?.code).toBe("busy");
+    for (const failure of failures) expect(failure?.message).toContain(leader.url());
   }
   await leader.evaluate(() => window.db.put("k", "v"));
   expect(await follower.evaluate(() => window.db.get("k"))).toBe("v");
