@@ -477,6 +477,24 @@ test("invalid calls fail with their class and have no effect", async (context) =
   await assert.rejects(open("a", { storage: "disk" }), /storage: expected "[a-z]+" or "memory"/);
 });
 
+test("more than 256 MiB of values are not returned together", async (context) => {
+  const db = await store(context);
+  db.put("k", new Uint8Array(MAX_VALUE_BYTES));
+  const many = (count) => db.getMany(Array(count).fill("k"), { valueEncoding: "binary" });
+  assert.throws(
+    () => many(5),
+    (error) => {
+      assert.ok(error instanceof InvalidArgumentError);
+      assert.match(error.message, /values: expected at most 256 MiB together/);
+      return true;
+    },
+  );
+  assert.deepEqual(
+    many(2).map(({ length }) => length),
+    [MAX_VALUE_BYTES, MAX_VALUE_BYTES],
+  );
+});
+
 test("outside a browser no store on files is opened", { skip: native }, async () => {
   await assert.rejects(open("a/b", { storage: "memory" }), InvalidArgumentError);
   await assert.rejects(open("a", LEAN), UnavailableError);

@@ -14,9 +14,8 @@ import { checkQuestions, MISTAKES } from "./questions.js";
 import * as ranges from "./ranges.js";
 import { checkLive, checkWatches } from "./watches.js";
 import { checkTransactions } from "./transactions.js";
-const { ConflictError, CursorGoneError, InvalidArgumentError, open } = await import(
-  bundle("index.js")
-);
+const { ConflictError, CursorGoneError, InvalidArgumentError, MAX_VALUE_BYTES, open } =
+  await import(bundle("index.js"));
 
 let loaded = 0;
 
@@ -230,6 +229,16 @@ test("transactions that overlap take effect one after another", async (context) 
     return key;
   });
   assert.deepEqual([runs, last], [3, "zz"]);
+});
+
+test("gets of one turn are served whatever the size of their values", async (context) => {
+  const db = await store(context, await here());
+  await db.put("k", new Uint8Array(MAX_VALUE_BYTES));
+  const keys = Array(5).fill("k");
+  const binary = { valueEncoding: "binary" };
+  await assert.rejects(db.getMany(keys, binary), InvalidArgumentError);
+  const lengths = await Promise.all(keys.map(async (key) => (await db.get(key, binary)).length));
+  assert.deepEqual(lengths, Array(5).fill(MAX_VALUE_BYTES));
 });
 
 test("sequence numbers grow with each batch", async (context) => {

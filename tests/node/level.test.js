@@ -299,6 +299,18 @@ test("a clear is durable as the database or the call says", async () => {
   store.close();
 });
 
+test("gets of one turn are served whatever the size of their values", async () => {
+  const db = new TerraneLevel(`${folder()}/store`, { cacheBytes: 1 });
+  await db.put("k", Buffer.alloc(64 << 20), { valueEncoding: "buffer" });
+  await db.compactRange("a", "z");
+  const keys = Array(5).fill("k");
+  const binary = { valueEncoding: "view" };
+  await assert.rejects(db.getMany(keys, binary), /at most 256 MiB together/);
+  const lengths = await Promise.all(keys.map(async (key) => (await db.get(key, binary)).length));
+  assert.deepEqual(lengths, Array(5).fill(64 << 20));
+  await db.close();
+});
+
 test("a durability that there is not is refused", async () => {
   const db = new TerraneLevel(`${folder()}/store`, { durability: "disk" });
   await assert.rejects(db.open(), ({ cause }) => {

@@ -144,7 +144,7 @@ export interface ReaderOf<
 
   /**
    * Returns the values of several keys, in the order of the keys, all from the same point in time.
-   * The value of a key that does not exist is undefined.
+   * The value of a key that does not exist is undefined. More than 256 MiB of values are refused.
    */
   getMany<E extends Encoding = V, KE extends Encoding = K>(
     keys: readonly Encodable<KE>[],

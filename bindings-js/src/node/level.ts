@@ -287,7 +287,13 @@ export class LevelStore {
     }
     append(group.encoder, (encoder) => encoder.key(wellFormed(key)));
     const at = group.size++;
-    return (await group.done)[at];
+    try {
+      return (await group.done)[at];
+    } catch (error) {
+      // The values may be too large to be returned together.
+      if (!(error instanceof InvalidArgumentError) || group.size === 1) throw error;
+      return (await this.getMany([key], encoding, snapshot))[0];
+    }
   }
 
   /** Starts the lookup of this turn, if there is one: it shows the store as it is now. */

@@ -20,7 +20,7 @@ impl Reads {
     /// Returns the values of encoded keys, as a list.
     ///
     /// # Errors
-    /// Damage or an I/O error, a closed store.
+    /// Damage or an I/O error, a closed store; values of more than 256 MiB, or of more than there is memory for.
     pub fn get_many(&self, keys: &[u8]) -> Result<Vec<u8>> {
         values_of(keys, |count| self.snapshot.lookup(&self.keyspace, count))
     }

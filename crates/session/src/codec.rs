@@ -31,6 +31,8 @@ use terrane::{
 pub const EVERY: KeyspaceId = KeyspaceId(u32::MAX);
 /// Stands for the length of a missing value.
 const MISSING: u32 = u32::MAX;
+/// The size of a length, and of the number of strings.
+const LENGTH_BYTES: usize = 4;
 
 /// Decodes byte strings from a buffer.
 pub struct ByteStrings<'a> {
@@ -87,14 +89,6 @@ impl ByteList {
         self.push_length(string.len() as u32);
     }
 
-    /// Adds a byte string that `find` appends, or a missing one if it returns false.
-    pub fn find(&mut self, find: impl FnOnce(&mut Vec<u8>) -> Result<bool>) -> Result<()> {
-        let before = self.bytes.len();
-        let found = find(&mut self.bytes)?;
-        self.push_length(if found { (self.bytes.len() - before) as u32 } else { MISSING });
-        Ok(())
-    }
-
     fn push_length(&mut self, length: u32) {
         self.lengths.extend_from_slice(&length.to_le_bytes());
     }
@@ -110,6 +104,55 @@ impl ByteList {
         out.extend_from_slice(&(self.lengths.len() as u32 / 4).to_le_bytes());
         out.extend_from_slice(&self.lengths);
         out.extend_from_slice(&self.bytes);
+    }
+}
+
+/// A list of values, whose number is known at first: encoded as it grows.
+pub struct ValueList {
+    list: Vec<u8>,
+    /// The place of the next length.
+    next: usize,
+    /// The size of the list without its strings.
+    head: usize,
+}
+
+impl ValueList {
+    /// Makes a list of `count` values, all of which are missing.
+    #[must_use]
+    pub fn new(count: usize) -> Self {
+        let mut list = (count as u32).to_le_bytes().to_vec();
+        let head = LENGTH_BYTES * (1 + count);
+        // The bytes of `MISSING`.
+        list.resize(head, u8::MAX);
+        ValueList { list, next: LENGTH_BYTES, head }
+    }
+
+    /// Adds a value. Returns false, and adds nothing, if the values would have more than `most` bytes or there is no
+    /// memory for it.
+    pub fn push(&mut self, value: &[u8], most: usize) -> bool {
+        let after = self.list.len() - self.head + value.len();
+        if after > most || self.list.try_reserve(value.len()).is_err() {
+            return false;
+        }
+        self.list.extend_from_slice(value);
+        let next = self.next + LENGTH_BYTES;
+        if let Some(length) = self.list.get_mut(self.next..next) {
+            // Values are far shorter than 4 GiB.
+            length.copy_from_slice(&(value.len() as u32).to_le_bytes());
+        }
+        self.next = next;
+        true
+    }
+
+    /// Adds a missing value.
+    pub fn push_missing(&mut self) {
+        self.next += LENGTH_BYTES;
+    }
+
+    /// Returns the encoded list.
+    #[must_use]
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.list
     }
 }
 
@@ -234,6 +277,23 @@ mod tests {
     use terrane::executor::SliceExecutor;
     use terrane::storage::{Directory, vfs::MemoryVfs};
     use terrane::{Db, Durability, Options};
+
+    #[test]
+    fn a_value_over_the_bound_leaves_a_list_as_it_was() {
+        let mut values = ValueList::new(4);
+        assert!(values.push(b"abc", 5));
+        values.push_missing();
+        assert!(!values.push(b"def", 5));
+        assert!(values.push(b"", 5) && values.push(b"de", 5));
+        let mut expected = ByteList::default();
+        expected.push(b"abc");
+        expected.push_length(MISSING);
+        expected.push(b"");
+        expected.push(b"de");
+        let mut list = Vec::new();
+        expected.encode(&mut list);
+        assert_eq!(values.into_bytes(), list);
+    }
 
     #[test]
     fn conditions_cut_anywhere_are_refused_or_a_prefix() {

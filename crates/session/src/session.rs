@@ -2,7 +2,7 @@
 //! reply has arrived; 0 is the default keyspace, and no snapshot.
 
 use crate::apart::{Reads, Write};
-use crate::codec::{self, ByteList, ByteStrings, range};
+use crate::codec::{self, ByteStrings, ValueList, range};
 use crate::feed::{self, Feed};
 use crate::scan::Scan;
 use crate::steps::Steps;
@@ -10,9 +10,12 @@ use crate::tree::{policy, set_policy};
 use crate::watches::Waker;
 use crate::writer::Writer;
 use std::sync::Arc;
+use terrane::batch::MAX_BATCH_BYTES;
 use terrane::trace::Trace;
 use terrane::vec_map::VecMap;
-use terrane::{Closed, Db, Durability, Keyspace, KeyspaceId, Lookup, Result, Snapshot, TryGet};
+use terrane::{
+    Closed, Db, Durability, Error, Keyspace, KeyspaceId, Lookup, Result, Snapshot, TryGet,
+};
 
 /// An opening of a store, with its own tables of keyspaces and snapshots.
 pub struct Session {
@@ -174,7 +177,7 @@ impl Session {
     /// Returns the values of encoded keys, as a list.
     ///
     /// # Errors
-    /// Damage or an I/O error.
+    /// Damage or an I/O error; values of more than 256 MiB, or of more than there is memory for.
     pub fn get_many(&self, keyspace: u32, snapshot: u32, keys: &[u8]) -> Result<Vec<u8>> {
         values_of(keys, |count| self.lookup(keyspace, snapshot, count))
     }
@@ -405,16 +408,26 @@ impl Session {
     }
 }
 
+/// The most bytes of values that are returned together: those that one batch can write.
+const VALUES_BYTES: usize = MAX_BATCH_BYTES;
+const EXPECTED: &str = "at most 256 MiB together, for which there is memory";
+
 /// Returns the list of the values of encoded keys; `lookup` starts a lookup of their number.
 pub(crate) fn values_of<'a>(
     keys: &[u8],
     lookup: impl FnOnce(usize) -> Result<Lookup<'a>>,
 ) -> Result<Vec<u8>> {
-    let mut values = ByteList::default();
-    look_up(keys, lookup, &mut |lookup, key| values.find(|bytes| lookup.get_into(key, bytes)))?;
-    let mut list = Vec::new();
-    values.encode(&mut list);
-    Ok(list)
+    let mut values = ValueList::new(ByteStrings::new(keys).take_while(Result::is_ok).count());
+    look_up(keys, lookup, &mut |lookup, key| {
+        let fits = lookup.get_with(key, |value| values.push(value, VALUES_BYTES))?;
+        match fits {
+            None => values.push_missing(),
+            Some(true) => {}
+            Some(false) => return Err(Error::invalid("values", EXPECTED, "more")),
+        }
+        Ok(())
+    })?;
+    Ok(values.into_bytes())
 }
 
 /// Returns a byte for each of the encoded keys, 1 if it has a value; `lookup` starts a lookup of their number.
