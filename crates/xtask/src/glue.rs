@@ -54,6 +54,15 @@ pub fn has_shared_memory(glue: &str) -> Result<()> {
     Ok(())
 }
 
+/// Parts for browsers without an interface that all supported ones have, and for callers that the package has not: from
+/// the first mark to the next place of the second, inclusive.
+const NEEDLESS: [(&str, &str); 4] = [
+    ("if (!('encodeInto' in cachedTextEncoder)) {", "\n}\n"),
+    ("    if (realloc === undefined) {", "\n    }\n"),
+    ("(typeof FinalizationRegistry === 'undefined')", "\n    : "),
+    (" else {\n            console.warn('using deprecated", "\n        }"),
+];
+
 /// Import of the function that starts the workers of a build with threads.
 const START_WORKERS: &str = "import { startWorkers } from ";
 
@@ -85,10 +94,22 @@ pub fn as_function(glue: &str) -> Result<String> {
         body.push_str(exported.unwrap_or(line));
         body.push('\n');
     }
+    for (from, to) in NEEDLESS {
+        body = without(body, from, to);
+    }
     Ok(format!(
         "export default function ({parameters}) {{\n{body}return {{ {} }};\n}}\n",
         names.join(", ")
     ))
+}
+
+/// Cuts each part from `from` to `to` out of a text.
+fn without(mut text: String, from: &str, to: &str) -> String {
+    while let Some(start) = text.find(from) {
+        let Some(length) = text.get(start..).and_then(|part| part.find(to)) else { break };
+        text.replace_range(start..start + length + to.len(), "");
+    }
+    text
 }
 
 /// Splits the text before `mark`.
@@ -108,6 +129,20 @@ mod tests {
             function initSync(m) {\n}\nlet __wbg_init_promise;\nexport { initSync };\n";
         let expected = "export default function () {\nclass A {\n}\nfunction b(c) {\n}\n\
             function initSync(m) {\n}\nreturn { initSync, A, b };\n}\n";
+        assert_eq!(as_function(glue).unwrap(), expected);
+    }
+
+    #[test]
+    fn parts_that_nobody_needs_are_left_out() {
+        let glue = "const A = (typeof FinalizationRegistry === 'undefined')\n    ? { b: () => {} }\n    \
+            : new FinalizationRegistry(b);\nfunction c(realloc) {\n    if (realloc === undefined) {\n        \
+            if (d) {\n        }\n        return 1;\n    }\n    return 2;\n}\n\
+            async function __wbg_load(m) {\n}\nfunction initSync(m) {\n        if (e) {\n            f();\n        } \
+            else {\n            console.warn('using deprecated parameters')\n        }\n}\n\
+            let __wbg_init_promise;\n";
+        let expected = "export default function () {\nconst A = new FinalizationRegistry(b);\n\
+            function c(realloc) {\n    return 2;\n}\nfunction initSync(m) {\n        if (e) {\n            \
+            f();\n        }\n}\nreturn { initSync };\n}\n";
         assert_eq!(as_function(glue).unwrap(), expected);
     }
 
