@@ -1,19 +1,18 @@
 /**
  * Seeded loads of tabs that share a store, while the one that leads is closed, reloaded, navigated away, put into the
  * back/forward cache, crashed, killed, stopped, frozen, or loses its worker, and while tabs are hidden and shown: every
- * call ends, the history of each key is linearizable, snapshots never change, and watches reach the last state.
- * TERRANE_CHANGES and TERRANE_SEED choose others. A change that takes too long says what each tab waits for. A tab that
+ * call ends, the history of each key is linearizable, snapshots never change, and watches reach the last state. A service
+ * worker takes part. TERRANE_CHANGES, TERRANE_TABS and TERRANE_SEED choose others. A change that takes too long says what each tab waits for. A tab that
  * crashes unasked is opened anew, and the history is checked to its end; the test fails with what has crashed, unless
  * it is a fault of Chromium.
  */
 
-import { readdirSync, readFileSync } from "node:fs";
-
 import { expect, full, openStorePage, type Page, test } from "./fixtures.ts";
 import { type Call, impossible } from "./histories.ts";
 import { patient } from "./patience.ts";
+import { processOf } from "./processes.ts";
 
-const TABS = 3;
+const TABS = Number(process.env["TERRANE_TABS"] ?? 3);
 const CHANGES = Number(process.env["TERRANE_CHANGES"] ?? (full ? 500 : 20));
 /** Clocks of tabs may differ by that many milliseconds. */
 const SLACK = 5;
@@ -197,49 +196,6 @@ function show(page: Page, state: "visible" | "hidden"): Promise<void> {
   }, state);
 }
 
-/** The parent of a process and the processor time that it has used; undefined once it has ended. */
-function statusOf(pid: number): { parent: number; used: number } | undefined {
-  try {
-    const status = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
-    return { parent: Number(status[1]), used: Number(status[11]) + Number(status[12]) };
-  } catch {
-    return undefined;
-  }
-}
-
-/** Whether this process has started another, itself or by others: no other browser's renderers are killed. */
-function isOwn(pid: number): boolean {
-  for (let at = pid; at > 1; at = statusOf(at)?.parent ?? 0) if (at === process.pid) return true;
-  return false;
-}
-
-/** Chromium's renderers of this test, with the processor time that they have used. */
-function renderers(): Map<number, number> {
-  const found = new Map<number, number>();
-  for (const pid of readdirSync("/proc").map(Number)) {
-    const status = Number.isNaN(pid) ? undefined : statusOf(pid);
-    if (status === undefined || !isOwn(pid)) continue;
-    try {
-      const command = readFileSync(`/proc/${pid}/cmdline`, "utf8");
-      if (command.includes("--type=renderer")) found.set(pid, status.used);
-    } catch {
-      // It has ended.
-    }
-  }
-  return found;
-}
-
-/** Finds the process of a tab in Chromium, which it keeps busy for that. */
-async function processOf(page: Page): Promise<number> {
-  const before = renderers();
-  await page.evaluate(() => {
-    for (const end = performance.now() + 500; performance.now() < end;);
-  });
-  const used = (pid: number, time: number) => time - (before.get(pid) ?? time);
-  const byUse = [...renderers()].sort((a, b) => used(...b) - used(...a));
-  return byUse[0]?.[0] ?? 0;
-}
-
 /** Waits until a tab leads, and each has got further; returns who leads. */
 async function progress(pages: readonly Page[]): Promise<number> {
   const before = await Promise.all(pages.map((page) => page.evaluate(() => load.calls.length)));
@@ -335,6 +291,19 @@ test("every call ends, and no write is lost or takes effect twice", async ({
     new BroadcastChannel("log").onmessage = ({ data }) => calls.push(data as Call);
     Object.assign(window, { takeCalls: () => JSON.stringify(calls.splice(0)) });
   });
+  await recorder.evaluate(() =>
+    navigator.serviceWorker.register("/pages/loading-worker.js", { type: "module" }),
+  );
+  /** Asks the service worker, which the browser may end when nobody does; returns what has failed in it. */
+  const service = (what: "load" | "stop") =>
+    recorder.evaluate(async (what) => {
+      const { active } = await navigator.serviceWorker.ready;
+      const { port1, port2 } = new MessageChannel();
+      return new Promise<string[]>((resolve) => {
+        port1.onmessage = ({ data }) => resolve(data as string[]);
+        active?.postMessage(what, [port2]);
+      });
+    }, what);
   // In parts, as text: a browser takes minutes to pass on a million objects, or gives up.
   const calls: Call[] = [];
   const collect = async () => {
@@ -465,12 +434,16 @@ test("every call ends, and no write is lost or takes effect twice", async ({
     }
   };
   for (let change = 0; change < CHANGES; change++) {
-    await within(`change ${change}`, pages, () => apply(change));
+    await within(`change ${change}`, pages, async () => {
+      failures.push(...(await service("load")));
+      await apply(change);
+    });
     await collect();
   }
   await within("the end", pages, async () => {
     await settled();
     await Promise.all(pages.map((page) => page.evaluate(() => load.rest())));
+    failures.push(...(await service("stop")));
     const watched = await Promise.all(pages.map((page) => page.evaluate(() => load.watched())));
     expect(watched).toEqual(pages.map(() => watched[0]));
     for (const page of pages) {
@@ -480,6 +453,8 @@ test("every call ends, and no write is lost or takes effect twice", async ({
   expect(failures).toEqual([]);
   await collect();
   expect(calls.length).toBeGreaterThan(10 * TABS * CHANGES);
+  // Values of the service worker have its random id.
+  expect(calls.some(({ value }) => /^[\da-f-]{36}:/.test(value ?? ""))).toBe(true);
   expect(impossible(calls, SLACK)).toEqual([]);
   // Nothing is left of any of them.
   const locks = () =>
