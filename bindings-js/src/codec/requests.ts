@@ -174,7 +174,7 @@ export function checkKeyspaceName(name: string): string {
     "keyspace",
     name,
     /^(?!\0)\P{Cs}{1,255}$/u,
-    "1 to 255 characters without lone surrogates, and not U+0000 first",
+    "1 to 255 characters without U+0000 at the start or lone surrogates",
   );
 }
 
