@@ -170,6 +170,39 @@ test("opens and closes of three tabs leave nothing behind", async ({ context, st
   await expect.poll(() => workers().length).toBe(0);
 });
 
+/** Counts the records of clients of store "last", which an opening that shares it with nobody leaves as they are. */
+async function records(): Promise<number> {
+  let worker: Worker | undefined;
+  const start = () => (worker = new Worker("/terrane/dist/worker.js", { type: "module" }));
+  const db = await window.terrane.open("last", { exclusive: true, worker: start });
+  const ask = (request: object) =>
+    new Promise<unknown>((resolve) => {
+      worker?.addEventListener("message", ({ data: [reply] }) => resolve(reply.value), {
+        once: true,
+      });
+      worker?.postMessage([{ id: -1, ...request }]);
+    });
+  // The number by which the worker knows their keyspace.
+  const keyspace = 0xffff_ffff;
+  const any = await ask({ op: "call", method: "records", args: [keyspace, false] });
+  if (any !== true) throw new Error("expected a keyspace with records");
+  const scan = { scan: -1, keyspace, snapshot: 0, reverse: false, limit: Infinity };
+  await ask({ op: "scan", ...scan, range: new Uint8Array(2) });
+  const { entries } = (await ask({ op: "count", scan: -1, entries: 1000 })) as { entries: number };
+  await db.close();
+  return entries;
+}
+
+test("the last page to close leaves no record of writes", async ({ storePage }) => {
+  const leader = await opened(await storePage(), "last");
+  const follower = await opened(await storePage(), "last");
+  await follower.evaluate(() => window.db.put("a", "1"));
+  await leader.evaluate(() => window.db.close());
+  await become(follower, "leader");
+  await follower.evaluate(() => window.db.close());
+  expect(await follower.evaluate(records)).toBe(0);
+});
+
 test("a leader that does not answer is named, and no call hangs", async ({ storePage }) => {
   const [leader, follower] = [await storePage(), await storePage()];
   await openMuted(leader, "stopped", false);

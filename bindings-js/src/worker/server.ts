@@ -52,6 +52,8 @@ export class Server {
   onServed: () => void = () => undefined;
   /** Returns whether the store may be closed for another client to lead. */
   mayLeave: () => boolean = () => this.idle;
+  /** Called when the page closes the store, before that. */
+  onPageClose: () => Promise<void> = () => Promise.resolve();
   /** Called when the store is about to be closed. */
   onClose: () => void = () => undefined;
 
@@ -211,6 +213,7 @@ export class Server {
     if (client !== this.page) return undefined;
     this.#abortTasks();
     await this.#ended(() => true);
+    if (request.op === "close") await this.onPageClose();
     // The close reports what it finds.
     await this.engine.verify().catch(() => undefined);
     this.onClose();

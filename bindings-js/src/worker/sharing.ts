@@ -4,7 +4,8 @@
  * 1. The worker announces itself on the store's channel, when it has opened the store and whenever a client asks. A
  *    client joins it there, and is then served over a channel of its own.
  * 2. Each client holds a lock while it lives. When that is free, everything that the worker holds for the client is
- *    released, and the record of its writes deleted.
+ *    released, and the record of its writes deleted. So are the records of those that are gone when the page closes the
+ *    store, which may be for good.
  * 3. Where the page is hidden and a client's page is visible, that client leads next: as soon as nobody has a
  *    snapshot, an iteration, an export or another long call, the page is asked to close. A client with a newer
  *    protocol leads next at once.
@@ -22,6 +23,7 @@ import {
   storeChannel,
 } from "../codec/sharing.ts";
 import type { Leaves, Request } from "../codec/protocol.ts";
+import { heldLocks } from "../shared/hold-lock.ts";
 import { attempt } from "./attempt.ts";
 import type { Client } from "./client.ts";
 import { forgetRecord, recordedClients } from "./records.ts";
@@ -60,6 +62,7 @@ export class Membership {
     };
     server.onServed = () => this.#consider();
     server.mayLeave = () => this.#mayLeave();
+    server.onPageClose = () => this.#forgetGone(page);
     server.onClose = () => this.#leave();
     // A page that has followed has a record, which the next worker deletes. When it is suspended, it releases its lock,
     // and Chromium would grant that to this worker while it is frozen, which crashes the process.
@@ -134,6 +137,17 @@ export class Membership {
     // If that fails, the next worker does it.
     attempt(() => forgetRecord(this.#server.engine, id));
     this.#consider();
+  }
+
+  /** Deletes the records of clients that are gone, and that of the page, since nobody may open the store again. */
+  async #forgetGone(page: string): Promise<void> {
+    const recorded = attempt(() => recordedClients(this.#server.engine));
+    if ("error" in recorded) return;
+    const held = await heldLocks();
+    for (const client of recorded.value as string[]) {
+      const isGone = client === page || !held.includes(clientLock(this.#store, client));
+      if (isGone) attempt(() => forgetRecord(this.#server.engine, client));
+    }
   }
 
   /** Lets a client with a visible page lead, if the page that does is hidden and nothing would be lost. */
