@@ -1,10 +1,10 @@
 /**
  * Seeded loads of tabs that share a store, while the one that leads is closed, reloaded, navigated away, put into the
  * back/forward cache, crashed, killed, stopped, frozen, or loses its worker, and while tabs are hidden and shown: every
- * call ends, the history of each key is linearizable, snapshots never change, and watches reach the last state. A service
- * worker takes part. TERRANE_CHANGES, TERRANE_TABS and TERRANE_SEED choose others. A change that takes too long says what each tab waits for. A tab that
- * crashes unasked is opened anew, and the history is checked to its end; the test fails with what has crashed, unless
- * it is a fault of Chromium.
+ * call ends, the history of each key is linearizable, snapshots never change, and watches reach the last state. A
+ * service worker takes part. TERRANE_CHANGES, TERRANE_TABS and TERRANE_SEED choose others. A change that takes too long
+ * says what each tab waits for. A tab that crashes unasked is opened anew, and the history is checked to its end; the
+ * test fails with what has crashed, unless it is a fault of Chromium.
  */
 
 import { expect, full, openStorePage, type Page, test } from "./fixtures.ts";
