@@ -54,7 +54,8 @@ pub(super) struct Entry<'a> {
 
 impl<'a> Entry<'a> {
     /// The entry at `at`; `None` if it is cut short.
-    #[inline]
+    #[cfg_attr(target_arch = "wasm32", inline)]
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     fn decode(entries: &'a [u8], at: usize) -> Option<Self> {
         let rest = entries.get(at..)?;
         let (shared, unshared, value_len, mut d) = match rest {
@@ -213,7 +214,8 @@ impl Block {
     }
 
     /// The entry at offset `at`.
-    #[inline]
+    #[cfg_attr(target_arch = "wasm32", inline)]
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     pub(super) fn entry(&self, at: usize) -> Result<Entry<'_>, Malformed> {
         Entry::decode(self.entries(), at)
             .ok_or_else(|| Malformed::new(at, "an entry", "an incomplete one"))
