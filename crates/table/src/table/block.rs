@@ -14,7 +14,7 @@
 //!    the target, the length of the prefix they share with it shows how the next one compares.
 
 use super::Malformed;
-use super::key_heads::KeyHeads;
+use super::key_heads::{Found, KeyHeads};
 use super::key_prefixes::KeyPrefixes;
 use crate::coding::Decoder;
 use crate::entry::{Tag, common_prefix};
@@ -151,17 +151,14 @@ impl Block {
         self.key_heads.get_or_init(|| KeyHeads::of(self, self.entries_most())).is_some()
     }
 
-    /// Asks for the entry to which the heads of keys lead, which is read soon.
+    /// Asks for the entry to which the heads of keys lead, which is read soon. Returns what they found.
     #[inline]
-    pub(super) fn prefetch(&self, key: &[u8]) {
+    pub(super) fn prefetch(&self, key: &[u8]) -> Option<Found> {
         /// Most entries end within three lines.
         const ENTRY_BYTES: usize = 192;
-        if let Some(Some(key_heads)) = self.key_heads.get()
-            && let Some((at, _)) = key_heads.find(key)
-            && let Some(entry) = self.bytes.get(at)
-        {
-            prefetch(entry, ENTRY_BYTES);
-        }
+        let found = self.key_heads.get()?.as_ref()?.find(key)?;
+        prefetch(self.bytes.get(found.0)?, ENTRY_BYTES);
+        Some(found)
     }
 
     /// Notes that the block is read, for the cache.
@@ -228,14 +225,15 @@ impl Block {
         after.checked_sub(1).and_then(|i| points.get(i)).map_or(0, offset)
     }
 
-    /// The first entry at or after (`key`, `tag`).
+    /// The first entry at or after (`key`, `tag`). What the heads found for `key` may be known.
     pub(super) fn lower_bound(
         &self,
         key: &[u8],
         tag: Tag,
+        known: Option<Found>,
     ) -> Result<Option<Located<'_>>, Malformed> {
         let found = match self.key_heads.get() {
-            Some(Some(key_heads)) => key_heads.find(key),
+            Some(Some(key_heads)) => known.or_else(|| key_heads.find(key)),
             _ => {
                 let below = self.restarts_below(key, tag)?.checked_sub(1);
                 Some((below.and_then(|i| self.restarts().get(i)).map_or(0, offset), true))
