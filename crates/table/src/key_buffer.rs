@@ -3,20 +3,34 @@
 
 /// Bytes that are copied at once.
 const CHUNK: usize = 16;
+/// The longest key that needs no memory of its own, in bytes.
+const INLINE_MAX: usize = 64;
 
 /// A key that is often replaced.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct KeyBuffer {
-    /// The key and, once there was one, at least [`CHUNK`] bytes behind it.
-    bytes: Vec<u8>,
+    /// The key, if it is short, and room for a chunk behind it.
+    inline: [u8; INLINE_MAX + CHUNK],
+    /// The key, if it is long.
+    heap: Vec<u8>,
     len: usize,
+}
+
+impl Default for KeyBuffer {
+    fn default() -> Self {
+        KeyBuffer { inline: [0; INLINE_MAX + CHUNK], heap: Vec::new(), len: 0 }
+    }
 }
 
 impl KeyBuffer {
     /// Returns the key.
     #[inline(always)]
     pub fn as_slice(&self) -> &[u8] {
-        self.bytes.get(..self.len).unwrap_or_default()
+        if self.len <= INLINE_MAX {
+            self.inline.get(..self.len).unwrap_or_default()
+        } else {
+            &self.heap
+        }
     }
 
     /// Returns the length of the key.
@@ -35,8 +49,8 @@ impl KeyBuffer {
     #[inline]
     pub fn set(&mut self, key: &[u8]) {
         if let (Some(first), Some(last)) = (key.first_chunk::<8>(), key.last_chunk::<8>())
+            && let Some(place) = self.inline.first_chunk_mut::<CHUNK>()
             && key.len() <= CHUNK
-            && let Some(place) = self.bytes.first_chunk_mut::<CHUNK>()
             && let Some(end) = place.get_mut(key.len() - 8..).and_then(<[u8]>::first_chunk_mut)
         {
             // The two overlap, unless there are 16.
@@ -55,8 +69,10 @@ impl KeyBuffer {
     #[inline]
     pub fn replace(&mut self, kept: usize, source: &[u8], len: usize) {
         if len <= CHUNK
+            && kept + len <= INLINE_MAX
+            && self.len <= INLINE_MAX
             && let Some(from) = source.first_chunk::<CHUNK>()
-            && let Some(to) = self.bytes.get_mut(kept..).and_then(<[u8]>::first_chunk_mut)
+            && let Some(to) = self.inline.get_mut(kept..).and_then(<[u8]>::first_chunk_mut)
         {
             *to = *from;
             self.len = kept + len;
@@ -67,11 +83,21 @@ impl KeyBuffer {
 
     #[inline(never)]
     fn put(&mut self, kept: usize, rest: &[u8]) {
-        self.len = kept + rest.len();
-        if self.bytes.len() < self.len + CHUNK {
-            self.bytes.resize(self.len + CHUNK, 0);
+        let (was, len) = (self.len, kept + rest.len());
+        self.len = len;
+        if len > INLINE_MAX {
+            if was <= INLINE_MAX {
+                self.heap.clear();
+                self.heap.extend_from_slice(self.inline.get(..kept).unwrap_or_default());
+            }
+            self.heap.truncate(kept);
+            self.heap.extend_from_slice(rest);
+            return;
         }
-        if let Some(place) = self.bytes.get_mut(kept..self.len) {
+        if was > INLINE_MAX {
+            self.inline.iter_mut().zip(&self.heap).take(kept).for_each(|(to, from)| *to = *from);
+        }
+        if let Some(place) = self.inline.get_mut(kept..len) {
             place.copy_from_slice(rest);
         }
     }
@@ -79,19 +105,21 @@ impl KeyBuffer {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK, KeyBuffer};
+    use super::{CHUNK, INLINE_MAX, KeyBuffer};
 
     #[test]
     fn a_key_of_any_length_is_replaced_whole_and_from_any_byte_on() {
-        let bytes: Vec<u8> = (1..=100).collect();
+        let bytes: Vec<u8> = (1..=200).collect();
         let mut key = KeyBuffer::default();
         assert_eq!(key.as_slice(), b"");
-        for len in (0..3 * CHUNK).chain((0..3 * CHUNK).rev()) {
-            let whole = &bytes[100 - len..];
+        let near = |len| len - 2..=len + 2;
+        let lens: Vec<_> = (0..=CHUNK + 2).chain(near(INLINE_MAX)).chain([100]).collect();
+        for &len in lens.iter().chain(lens.iter().rev()) {
+            let whole = &bytes[200 - len..];
             key.set(whole);
             assert_eq!((key.as_slice(), key.len()), (whole, len));
             for kept in 0..=len {
-                for rest in [0, 1, 7, 8, CHUNK - 1, CHUNK, CHUNK + 1, 40] {
+                for rest in [0, 1, 7, 8, CHUNK - 1, CHUNK, CHUNK + 1, 40, INLINE_MAX, 90] {
                     // With bytes behind it, and at the end of what can be read.
                     for source in [&bytes[..], &bytes[..rest]] {
                         key.set(whole);

@@ -52,7 +52,7 @@ const ways = {
     const glue = (await import("../terrane/wasm/glue.js")).default();
     const compiled = WebAssembly.compileStreaming(fetch("../terrane/wasm/terrane_bg.wasm"));
     const { memory } = glue.initSync({ module: await compiled });
-    const store = glue.Store.open([], true, false, false);
+    const store = glue.Store.open("rows", [], true, false, false);
     const keyAt = store.key_buffer(KEY_BYTES);
     let view = new Uint8Array();
     const bytes = () => (view = view.length === 0 ? new Uint8Array(memory.buffer) : view);

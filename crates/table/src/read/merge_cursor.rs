@@ -22,12 +22,22 @@ enum Direction {
 /// The [`head`] of the key that a cursor is on; `None` if it is not valid.
 type Head = Option<u64>;
 
+/// The number of no source.
+const NONE: usize = usize::MAX;
+
+/// The state of source `i` and of inner node `i`.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The head of source `i`.
+    head: Head,
+    /// The source that lost the match at inner node `i`; at 0 the winner, or [`NONE`] while there is none.
+    loser: usize,
+}
+
 /// A cursor that merges many.
 pub struct MergeCursor {
     sources: Vec<Source>,
-    heads: Vec<Head>,
-    /// `losers[0]` is the winner; `losers[i]`, `i >= 1`, lost the match at inner node `i`.
-    losers: Vec<usize>,
+    places: Vec<Place>,
     /// Head below which the winner wins again: forward, the least of those that lost to it.
     rival: u64,
     direction: Direction,
@@ -36,8 +46,8 @@ pub struct MergeCursor {
 impl MergeCursor {
     /// Merges `sources`. The cursor is not positioned.
     pub fn new(sources: Vec<Source>) -> Self {
-        let (heads, losers) = (vec![None; sources.len()], Vec::with_capacity(sources.len()));
-        MergeCursor { sources, heads, losers, rival: 0, direction: Direction::Forward }
+        let places = vec![Place { head: None, loser: NONE }; sources.len()];
+        MergeCursor { sources, places, rival: 0, direction: Direction::Forward }
     }
 
     /// The cursors, in their original order.
@@ -47,8 +57,7 @@ impl MergeCursor {
 
     /// Takes the cursors, in their original order.
     pub(super) fn take_sources(&mut self) -> Vec<Source> {
-        self.losers.clear();
-        self.heads.clear();
+        self.places.clear();
         std::mem::take(&mut self.sources)
     }
 
@@ -59,14 +68,29 @@ impl MergeCursor {
 
     #[inline(always)]
     fn winner(&self) -> Option<&Source> {
-        self.losers.first().and_then(|&w| self.sources.get(w))
+        self.places.first().and_then(|place| self.sources.get(place.loser))
+    }
+
+    /// The number of the winner.
+    #[inline(always)]
+    fn winner_at(&self) -> Option<usize> {
+        self.places.first().map(|place| place.loser).filter(|winner| *winner != NONE)
+    }
+
+    /// Leaves the cursor without a position.
+    fn invalidate(&mut self) {
+        self.put(0, NONE);
+    }
+
+    #[inline(always)]
+    fn head(&self, source: usize) -> Head {
+        self.places.get(source).and_then(|place| place.head)
     }
 
     /// Whether source `a` comes before source `b` in the current direction.
     #[inline(always)]
     fn beats(&self, a: usize, b: usize) -> bool {
-        let head = |i: usize| self.heads.get(i).copied().flatten();
-        let order = match (head(a), head(b)) {
+        let order = match (self.head(a), self.head(b)) {
             (Some(a), Some(b)) if a != b => a.cmp(&b),
             (Some(_), Some(_)) => self.compare(a, b),
             (a, _) => return a.is_some(),
@@ -85,10 +109,10 @@ impl MergeCursor {
         compare(a_key, a_tag, b_key, b_tag)
     }
 
-    /// Notes the heads of all sources.
+    /// Notes the heads of all sources, before their first match.
     fn note_all(&mut self) {
-        for (head, source) in self.heads.iter_mut().zip(&self.sources) {
-            *head = head_of(source);
+        for (place, source) in self.places.iter_mut().zip(&self.sources) {
+            *place = Place { head: head_of(source), loser: NONE };
         }
     }
 
@@ -96,14 +120,12 @@ impl MergeCursor {
     fn rebuild(&mut self) {
         self.note_all();
         let n = self.sources.len();
-        self.losers.clear();
-        self.losers.resize(n, usize::MAX);
         for source in 0..n {
             let mut winner = source;
             let mut node = (source + n) / 2;
             while node > 0 {
-                let Some(&held) = self.losers.get(node) else { break };
-                if held == usize::MAX {
+                let Some(held) = self.places.get(node).map(|place| place.loser) else { break };
+                if held == NONE {
                     // The first to arrive waits for its opponent.
                     self.put(node, winner);
                     break;
@@ -124,36 +146,37 @@ impl MergeCursor {
     /// Notes the least head of those that lost to the winner: one of them on each level.
     fn note_rival(&mut self) {
         self.rival = 0;
-        let Some(&winner) = self.losers.first() else { return };
+        let Some(winner) = self.winner_at() else { return };
         if self.direction == Direction::Backward {
             return;
         }
         self.rival = u64::MAX;
         let mut node = (winner + self.sources.len()) / 2;
         while node > 0 {
-            let held = self.losers.get(node).and_then(|&held| self.heads.get(held));
-            self.rival = self.rival.min(held.copied().flatten().unwrap_or(u64::MAX));
+            let held = self.places.get(node).and_then(|place| self.head(place.loser));
+            self.rival = self.rival.min(held.unwrap_or(u64::MAX));
             node /= 2;
         }
     }
 
     fn put(&mut self, node: usize, source: usize) {
-        if let Some(slot) = self.losers.get_mut(node) {
-            *slot = source;
+        if let Some(place) = self.places.get_mut(node) {
+            place.loser = source;
         }
     }
 
     /// Replays the winner's path after its cursor moved.
     #[inline]
     fn replay(&mut self) {
-        let Some(&source) = self.losers.first() else { return };
-        if let (Some(head), Some(source)) = (self.heads.get_mut(source), self.sources.get(source)) {
-            *head = head_of(source);
+        let Some(source) = self.winner_at() else { return };
+        if let (Some(place), Some(source)) = (self.places.get_mut(source), self.sources.get(source))
+        {
+            place.head = head_of(source);
         }
         let mut winner = source;
         let mut node = (source + self.sources.len()) / 2;
         while node > 0 {
-            let Some(&held) = self.losers.get(node) else { break };
+            let Some(held) = self.places.get(node).map(|place| place.loser) else { break };
             if self.beats(held, winner) {
                 self.put(node, winner);
                 winner = held;
@@ -172,7 +195,7 @@ impl MergeCursor {
         mut seek: impl FnMut(&mut Source) -> Result<()>,
     ) -> Result<()> {
         self.direction = direction;
-        self.losers.clear();
+        self.invalidate();
         for source in &mut self.sources {
             seek(source)?;
         }
@@ -183,14 +206,14 @@ impl MergeCursor {
     /// Moves the winner by one entry in the current direction.
     fn step(&mut self) -> Result<()> {
         let direction = self.direction;
-        let Some(&at) = self.losers.first() else { return Ok(()) };
-        let Some(winner) = self.sources.get_mut(at) else { return Ok(()) };
+        let Some(place) = self.places.first() else { return Ok(()) };
+        let Some(winner) = self.sources.get_mut(place.loser) else { return Ok(()) };
         let moved = match direction {
             Direction::Forward => winner.next(),
             Direction::Backward => winner.prev(),
         };
         if moved.is_err() {
-            self.losers.clear();
+            self.invalidate();
             return moved;
         }
         // As long as one source has the next entries, no match is played.
@@ -221,7 +244,7 @@ impl MergeCursor {
         skip: impl Fn(&mut Source) -> Result<bool>,
         step: impl Fn(&mut Source) -> Result<()>,
     ) -> Result<()> {
-        let Some(&winner) = self.losers.first() else { return Ok(()) };
+        let Some(winner) = self.winner_at() else { return Ok(()) };
         let mut left = Ok(());
         for (place, source) in self.sources.iter_mut().enumerate() {
             if (all || place == winner) && here(source) && left.is_ok() {
@@ -232,7 +255,7 @@ impl MergeCursor {
             }
         }
         if left.is_err() {
-            self.losers.clear();
+            self.invalidate();
         } else if all {
             self.rebuild();
         } else {
@@ -245,9 +268,9 @@ impl MergeCursor {
     fn reverse(&mut self, direction: Direction) -> Result<()> {
         let Some(winner) = self.winner().filter(|c| c.valid()) else { return Ok(()) };
         let (key, tag) = (winner.key().to_vec(), winner.tag());
-        let at = self.losers.first().copied();
+        let at = self.winner_at();
         self.direction = direction;
-        self.losers.clear();
+        self.invalidate();
         for (i, source) in self.sources.iter_mut().enumerate() {
             if Some(i) == at {
                 continue;
@@ -281,7 +304,7 @@ impl Cursor for MergeCursor {
             return self.seek_all(Direction::Forward, |source| source.seek(key, tag));
         }
         // What one source waits for is read beside what the others wait for.
-        self.losers.clear();
+        self.invalidate();
         self.sources.iter_mut().try_for_each(|source| source.aim(key, tag))?;
         self.sources.iter_mut().try_for_each(|source| source.approach(key))?;
         self.seek_all(Direction::Forward, |source| source.land(key, tag))

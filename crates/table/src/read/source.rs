@@ -8,11 +8,12 @@ use crate::table::RunCursor;
 use crate::trace::ReadTracer;
 
 /// A cursor over a memtable or a sorted run.
+#[allow(clippy::large_enum_variant)] // sources stay where a merge has put them, and few are memtables
 pub enum Source {
     /// A memtable, with a tracer of its reads.
     Memtable(MemtableCursor, ReadTracer),
-    /// A run of tables. Boxed, since it carries block state.
-    Run(Box<RunCursor>),
+    /// A run of tables.
+    Run(RunCursor),
 }
 
 impl Source {

@@ -14,7 +14,7 @@
 //!    the target, the length of the prefix they share with it shows how the next one compares.
 
 use super::Malformed;
-use super::key_heads::KeyHeads;
+use super::key_heads::{Found, KeyHeads};
 use super::key_prefixes::KeyPrefixes;
 use crate::coding::Decoder;
 use crate::entry::{Tag, common_prefix};
@@ -54,7 +54,8 @@ pub(super) struct Entry<'a> {
 
 impl<'a> Entry<'a> {
     /// The entry at `at`; `None` if it is cut short.
-    #[inline]
+    #[cfg_attr(target_arch = "wasm32", inline)]
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     fn decode(entries: &'a [u8], at: usize) -> Option<Self> {
         let rest = entries.get(at..)?;
         let (shared, unshared, value_len, mut d) = match rest {
@@ -150,17 +151,14 @@ impl Block {
         self.key_heads.get_or_init(|| KeyHeads::of(self, self.entries_most())).is_some()
     }
 
-    /// Asks for the entry to which the heads of keys lead, which is read soon.
+    /// Asks for the entry to which the heads of keys lead, which is read soon. Returns what they found.
     #[inline]
-    pub(super) fn prefetch(&self, key: &[u8]) {
+    pub(super) fn prefetch(&self, key: &[u8]) -> Option<Found> {
         /// Most entries end within three lines.
         const ENTRY_BYTES: usize = 192;
-        if let Some(Some(key_heads)) = self.key_heads.get()
-            && let Some((at, _)) = key_heads.find(key)
-            && let Some(entry) = self.bytes.get(at)
-        {
-            prefetch(entry, ENTRY_BYTES);
-        }
+        let found = self.key_heads.get()?.as_ref()?.find(key)?;
+        prefetch(self.bytes.get(found.0)?, ENTRY_BYTES);
+        Some(found)
     }
 
     /// Notes that the block is read, for the cache.
@@ -213,7 +211,8 @@ impl Block {
     }
 
     /// The entry at offset `at`.
-    #[inline]
+    #[cfg_attr(target_arch = "wasm32", inline)]
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     pub(super) fn entry(&self, at: usize) -> Result<Entry<'_>, Malformed> {
         Entry::decode(self.entries(), at)
             .ok_or_else(|| Malformed::new(at, "an entry", "an incomplete one"))
@@ -226,14 +225,22 @@ impl Block {
         after.checked_sub(1).and_then(|i| points.get(i)).map_or(0, offset)
     }
 
-    /// The first entry at or after (`key`, `tag`).
+    /// Asks for the first entries, which are read soon. The processor asks for those behind them by itself.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn prefetch_start(&self) {
+        const START_BYTES: usize = 256;
+        prefetch(self.bytes.as_ptr(), START_BYTES);
+    }
+
+    /// The first entry at or after (`key`, `tag`). What the heads found for `key` may be known.
     pub(super) fn lower_bound(
         &self,
         key: &[u8],
         tag: Tag,
+        known: Option<Found>,
     ) -> Result<Option<Located<'_>>, Malformed> {
         let found = match self.key_heads.get() {
-            Some(Some(key_heads)) => key_heads.find(key),
+            Some(Some(key_heads)) => known.or_else(|| key_heads.find(key)),
             _ => {
                 let below = self.restarts_below(key, tag)?.checked_sub(1);
                 Some((below.and_then(|i| self.restarts().get(i)).map_or(0, offset), true))

@@ -5,6 +5,7 @@
 
 use super::Malformed;
 use super::block::{Block, too_much_shared};
+use super::key_heads::Found;
 use crate::entry::{MAX_KEY_BYTES, Tag};
 use crate::key_buffer::KeyBuffer;
 use std::sync::Arc;
@@ -96,15 +97,26 @@ impl BlockCursor {
 
     /// Moves to the first entry at or after (`key`, `tag`).
     pub fn seek(&mut self, key: &[u8], tag: Tag) -> Result<(), Malformed> {
+        self.seek_known(key, tag, None)
+    }
+
+    /// The same, if what the heads of the block found for `key` may be known.
+    pub(super) fn seek_known(
+        &mut self,
+        key: &[u8],
+        tag: Tag,
+        known: Option<Found>,
+    ) -> Result<(), Malformed> {
         self.valid = false;
         self.passed.clear();
         let block = self.block.as_deref().unwrap_or(&NO_BLOCK);
-        if let Some(found) = block.lower_bound(key, tag)? {
+        if let Some(found) = block.lower_bound(key, tag, known)? {
             let entry = found.entry;
-            self.key.set(key.get(..entry.shared).unwrap_or_default());
-            self.key.replace(self.key.len(), entry.delta, entry.delta.len());
-            (self.start, self.end, self.tag) = (found.at, entry.end, entry.tag);
             self.value = entry.end - entry.value.len();
+            let delta = block.entries().get(self.value - entry.delta.len()..);
+            self.key.replace(0, key, entry.shared.min(key.len()));
+            self.key.replace(self.key.len(), delta.unwrap_or_default(), entry.delta.len());
+            (self.start, self.end, self.tag) = (found.at, entry.end, entry.tag);
             self.valid = true;
         }
         Ok(())
@@ -113,7 +125,7 @@ impl BlockCursor {
     /// Moves to the last entry before (`key`, `tag`).
     pub fn seek_before(&mut self, key: &[u8], tag: Tag) -> Result<(), Malformed> {
         self.valid = false;
-        let goal = self.block().lower_bound(key, tag)?.map(|found| found.at);
+        let goal = self.block().lower_bound(key, tag, None)?.map(|found| found.at);
         self.read_before(goal.unwrap_or(self.block().entries().len()))
     }
 

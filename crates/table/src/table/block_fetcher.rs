@@ -99,6 +99,9 @@ impl BlockFetcher {
             if self.sequential == 1 {
                 // It is searched. Those that follow are not.
                 block.prepare();
+            } else if direction == Direction::Forward {
+                #[cfg(not(target_arch = "wasm32"))]
+                index.prefetch_after(place);
             }
             cursor.replace(block);
             return Ok(());

@@ -7,6 +7,7 @@ use super::Malformed;
 use super::block::Block;
 use super::block_cursor::BlockCursor;
 use super::block_fetcher::{BlockFetcher, Direction, ReadPattern};
+use super::key_heads::Found;
 use super::open_table::{OpenTable, Partition};
 use super::partition_index::PartitionIndex;
 use super::reader::Table;
@@ -31,6 +32,8 @@ pub struct TableCursor {
     loaded: Option<u64>,
     /// Whether a seek has found the place of its block.
     is_aimed: bool,
+    /// The entry to which the heads of the block led a seek.
+    approached: Option<Found>,
     fetcher: BlockFetcher,
 }
 
@@ -75,6 +78,7 @@ impl TableCursor {
             data: BlockCursor::default(),
             loaded: None,
             is_aimed: false,
+            approached: None,
             fetcher: BlockFetcher::new(pattern, tracer),
         }
     }
@@ -203,9 +207,13 @@ impl TableCursor {
 
     /// Takes the second step: loads the block, and asks for the entry there.
     pub(super) fn approach(&mut self, key: &[u8]) -> Result<()> {
+        self.approached = None;
         if self.is_aimed {
             self.load(Direction::Forward)?;
-            self.data.block().prefetch(key);
+            // A browser cannot ask: there the last step alone searches.
+            if cfg!(not(target_arch = "wasm32")) {
+                self.approached = self.data.block().prefetch(key);
+            }
         }
         Ok(())
     }
@@ -215,7 +223,8 @@ impl TableCursor {
         if !std::mem::take(&mut self.is_aimed) {
             return Ok(());
         }
-        self.on_data(|data| data.seek(key, tag))?;
+        let known = self.approached.take();
+        self.on_data(|data| data.seek_known(key, tag, known))?;
         // Otherwise the target lies between the block's last entry and its separator.
         if self.data.valid() { Ok(()) } else { self.next_block() }
     }

@@ -140,7 +140,8 @@ impl Table {
         })?;
         let Some((place, handle)) = found else { return Ok(None) };
         let block = self.block(opened, handle, (partition, place), tracer)?;
-        let found = block.lower_bound(key, target).map_err(|e| opened.damage(e, handle.offset))?;
+        let found =
+            block.lower_bound(key, target, None).map_err(|e| opened.damage(e, handle.offset))?;
         Ok(match found {
             Some(Located { entry, same_key: true, .. }) => {
                 tracer.found(entry.tag, entry.value.len());

@@ -35,7 +35,7 @@ impl Table {
         }
         let index = partition.index.peek(pinned)?;
         let block = index.shown(index.restarts_below(key, target).ok()?, pinned)?;
-        let found = block.lower_bound(key, target).ok()?;
+        let found = block.lower_bound(key, target, None).ok()?;
         block.touch();
         self.watch(tracer);
         tracer.shown_block(is_filtered);

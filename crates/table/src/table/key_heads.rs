@@ -24,6 +24,9 @@ const COUNTED: usize = 64;
 /// Bytes that lie in the block: those of 40 entries, as many as have about 100 bytes in a block of 4 KiB.
 const INLINE_BYTES: usize = 240;
 
+/// The offset of an entry, and whether its head is that of the key that was searched.
+pub(super) type Found = (usize, bool);
+
 /// The heads of a block's keys, with the places of its entries.
 #[derive(Debug)]
 pub(super) struct KeyHeads {
@@ -98,7 +101,7 @@ impl KeyHeads {
     /// Returns the offset of the first entry that may be at or above `key`, and whether its head is that of the key:
     /// otherwise it is above. `None` if all entries are below.
     #[inline]
-    pub fn find(&self, key: &[u8]) -> Option<(usize, bool)> {
+    pub fn find(&self, key: &[u8]) -> Option<Found> {
         let bytes = match &self.bytes {
             Bytes::Inline(bytes) => bytes,
             Bytes::Heap(bytes) => &**bytes,
@@ -194,7 +197,7 @@ mod tests {
             prop_assert!(quick.prepare());
             let wanted = if with_front { [front, wanted].concat() } else { wanted };
             let find = |block: &Block| {
-                block.lower_bound(&wanted, Tag(tag)).unwrap().map(|found| (found.at, found.same_key))
+                block.lower_bound(&wanted, Tag(tag), None).unwrap().map(|found| (found.at, found.same_key))
             };
             prop_assert_eq!(find(&quick), find(&plain));
         }

@@ -81,7 +81,7 @@ mod tests {
             let quick = Block::decode(bytes).unwrap().with_key_prefixes();
             let wanted = if with_front { [front, wanted].concat() } else { wanted };
             let find = |block: &Block| {
-                block.lower_bound(&wanted, Tag(tag)).unwrap().map(|found| (found.at, found.same_key))
+                block.lower_bound(&wanted, Tag(tag), None).unwrap().map(|found| (found.at, found.same_key))
             };
             prop_assert_eq!(find(&quick), find(&plain));
         }

@@ -6,9 +6,9 @@
 //! 3. An index that is loaded again shows nothing at first.
 
 use super::block::Block;
-#[cfg(not(target_arch = "wasm32"))]
-use crate::sync::swap::Pinned;
 use crate::sync::swap::Swap;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::sync::swap::{Pin, Pinned};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -49,6 +49,15 @@ impl PartitionIndex {
         #[cfg(not(target_arch = "wasm32"))]
         self.shown.get(place).iter().for_each(|shown| shown.prefetch());
         let _ = place;
+    }
+
+    /// Asks for what a scan reads after the block at a place: the entries of the next block, and the one after that.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn prefetch_after(&self, place: usize) {
+        if let Some(next) = self.shown(place + 1, Pin::default().pinned()) {
+            next.prefetch_start();
+        }
+        self.prefetch(place + 2);
     }
 
     /// Returns the block that is shown at a place, if there is one.

@@ -8,11 +8,21 @@ use std::ops::Deref;
 use std::sync::Arc;
 use terrane_types::{Place, Sequence};
 
+/// The most tables of a run that lie in one array as well. More would cost each new version of the tree.
+#[cfg(not(target_arch = "wasm32"))]
+const FEW: usize = if cfg!(test) { 3 } else { 64 };
+
 /// Tables with disjoint key ranges, in key order. A clone is cheap.
 #[derive(Clone, Default)]
-pub struct RunTables {
+pub struct RunTables(Arc<Parts>);
+
+#[derive(Default)]
+struct Parts {
     tables: Sequence<Arc<Table>>,
     heads: Sequence<Heads>,
+    /// All of them, unless they are many: a get steps through two arrays less, for each of the sequences.
+    #[cfg(not(target_arch = "wasm32"))]
+    few: Vec<(Heads, Arc<Table>)>,
 }
 
 /// The [`head`]s of a table's first and last key.
@@ -22,17 +32,38 @@ struct Heads {
     largest: u64,
 }
 
+impl Heads {
+    fn of(table: &Arc<Table>) -> Self {
+        let info = table.info();
+        Heads { smallest: head(&info.smallest), largest: head(&info.largest) }
+    }
+
+    /// Whether the table starts at or before `key`, which has the head `wanted`.
+    #[inline]
+    fn start_before(self, table: &Table, key: &[u8], wanted: u64) -> bool {
+        match self.smallest.cmp(&wanted) {
+            Ordering::Less => true,
+            Ordering::Equal => table.info().smallest.as_slice() <= key,
+            Ordering::Greater => false,
+        }
+    }
+}
+
 impl RunTables {
     /// Returns the tables of a run. Parts that `before` has as well are shared with it.
     #[must_use]
     pub fn new(tables: Sequence<Arc<Table>>, before: Option<&Self>) -> Self {
-        let before = before.map(|before| (&before.tables, &before.heads));
-        let heads = |table: &Arc<Table>| {
-            let info = table.info();
-            Some(Heads { smallest: head(&info.smallest), largest: head(&info.largest) })
-        };
-        let heads = Sequence::made_of(&tables, before, heads);
-        RunTables { tables, heads }
+        let before = before.map(|before| (&before.0.tables, &before.0.heads));
+        let heads = Sequence::made_of(&tables, before, |table| Some(Heads::of(table)));
+        RunTables(Arc::new(Parts {
+            #[cfg(not(target_arch = "wasm32"))]
+            few: match tables.len() {
+                0..=FEW => tables.iter().map(|table| (Heads::of(table), table.clone())).collect(),
+                _ => Vec::new(),
+            },
+            tables,
+            heads,
+        }))
     }
 
     /// Returns the place of the first table that does not end before `key`.
@@ -47,24 +78,29 @@ impl RunTables {
     #[must_use]
     pub fn covering(&self, key: &[u8]) -> Option<&Arc<Table>> {
         let wanted = head(key);
+        #[cfg(not(target_arch = "wasm32"))]
+        if !self.0.few.is_empty() {
+            let few = &self.0.few;
+            let (heads, table) =
+                few.get(few.partition_point(|(heads, _)| heads.largest < wanted))?;
+            if heads.largest != wanted {
+                return heads.start_before(table, key, wanted).then_some(table);
+            }
+        }
         let (place, heads) = self.search(key, wanted);
-        let table = self.tables.get(place)?;
-        let is_within = match heads?.smallest.cmp(&wanted) {
-            Ordering::Less => true,
-            Ordering::Equal => table.info().smallest.as_slice() <= key,
-            Ordering::Greater => false,
-        };
-        is_within.then_some(table)
+        let table = self.0.tables.get(place)?;
+        heads?.start_before(table, key, wanted).then_some(table)
     }
 
     #[inline]
     fn search(&self, key: &[u8], wanted: u64) -> (Place, Option<Heads>) {
-        let place = self.heads.partition_point(|heads| heads.largest < wanted);
-        let found = self.heads.get(place).copied();
+        let Parts { tables, heads, .. } = &*self.0;
+        let place = heads.partition_point(|heads| heads.largest < wanted);
+        let found = heads.get(place).copied();
         if found.is_some_and(|heads| heads.largest == wanted) {
             let is_before = |table: &Arc<Table>| table.info().largest.as_slice() < key;
-            let place = self.tables.partition_point(is_before);
-            return (place, self.heads.get(place).copied());
+            let place = tables.partition_point(is_before);
+            return (place, heads.get(place).copied());
         }
         (place, found)
     }
@@ -74,6 +110,6 @@ impl Deref for RunTables {
     type Target = Sequence<Arc<Table>>;
 
     fn deref(&self) -> &Self::Target {
-        &self.tables
+        &self.0.tables
     }
 }

@@ -121,7 +121,7 @@ impl Merge {
             let open = |t: &Placed| Some(merge.tree.table(t.table.id)?.table().clone());
             let tables = run.iter().filter_map(open).collect();
             let pattern = ReadPattern::Compaction { readahead };
-            cursors.push(Source::Run(Box::new(RunCursor::new(tables, pattern))));
+            cursors.push(Source::Run(RunCursor::new(tables, pattern)));
         }
         let mut cursor = MergeCursor::new(cursors);
         match self.part.begin() {

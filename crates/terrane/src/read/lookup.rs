@@ -163,7 +163,9 @@ pub(crate) fn cursor(
     range: KeyRange,
     at: Option<Reader>,
 ) -> Result<Cursor> {
-    let keyspace = live_keyspace(&engine.keyspaces, &engine.state, keyspace)?;
+    // Borrowed, as for a lookup.
+    let keyspaces = engine.keyspaces.load();
+    let keyspace = keyspaces.get(&keyspace).ok_or_else(|| missing(&engine.state))?;
     if keyspace.access_stats.scanned() {
         engine.background.notify_reads_due();
     }
@@ -447,18 +449,18 @@ fn mvcc_cursor(
     whole: ReadTracer,
     tracer: impl Fn() -> ReadTracer,
 ) -> MvccCursor {
-    let memtables = super_version.memtables().enumerate().filter_map(|(place, memtable)| {
+    let runs = super_version.tree.cursors(ReadPattern::Scan, &tracer);
+    let mut sources = Vec::with_capacity(1 + super_version.sealed.len() + runs.len());
+    for (place, memtable) in super_version.memtables().enumerate() {
         let mut tracer = tracer();
         // A memtable without an entry that the reader sees is a source less to merge. A trace shows it all the same.
         let is_newer = memtable.first_seq().is_none_or(|first| first > reader.at);
-        if is_newer && !tracer.is_recording() {
-            return None;
+        if !is_newer || tracer.is_recording() {
+            tracer.memtable(place);
+            sources.push(Source::Memtable(memtable.cursor(), tracer));
         }
-        tracer.memtable(place);
-        Some(Source::Memtable(memtable.cursor(), tracer))
-    });
-    let runs = super_version.tree.cursors(ReadPattern::Scan, &tracer);
-    let sources = memtables.chain(runs.map(|run| Source::Run(Box::new(run)))).collect();
+    }
+    sources.extend(runs.map(Source::Run));
     MvccCursor::new(sources, range, reader, whole)
         .hiding(super_version.range_deletes())
         .merging(operator.cloned())

@@ -335,7 +335,7 @@ impl Tree {
         &self,
         pattern: ReadPattern,
         tracer: impl Fn() -> ReadTracer,
-    ) -> impl Iterator<Item = RunCursor> {
+    ) -> impl ExactSizeIterator<Item = RunCursor> {
         self.runs.iter().map(move |run| {
             let mut tracer = tracer();
             tracer.run(run.level, run.id, None);

@@ -92,11 +92,8 @@ fn a_seek_in_a_run_traces_the_table_and_where_it_stands() {
     };
     let run: terrane_types::Sequence<_> = [part(10), part(20)].into_iter().collect();
     let tracer = ReadTracer::tracing();
-    let mut source = Source::Run(Box::new(RunCursor::with_tracer(
-        RunTables::new(run, None),
-        ReadPattern::Scan,
-        tracer,
-    )));
+    let run = RunTables::new(run, None);
+    let mut source = Source::Run(RunCursor::with_tracer(run, ReadPattern::Scan, tracer));
     source.seek(&[15], Tag(0)).unwrap();
     source.seek_before(&[10], Tag::at(9)).unwrap();
     let steps = source.into_tracer().unwrap().take_steps();
