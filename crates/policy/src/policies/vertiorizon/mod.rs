@@ -310,6 +310,10 @@ impl Policy for Vertiorizon {
         next.or_else(|| view.gather())
     }
 
+    fn weighs_costs(&self) -> bool {
+        !self.backbone
+    }
+
     fn apply(&self, state: &[u8], installed: &Installed) -> Vec<u8> {
         self.step(state, installed).0.state()
     }
