@@ -85,6 +85,7 @@ impl Scaled {
             write_micros: device.write_micros * factor,
             read_micros: device.read_micros * factor,
             block_micros: device.block_micros * factor,
+            probe_micros: device.probe_micros * factor,
             ..device
         }
     }
