@@ -242,8 +242,8 @@ impl Simulation {
         entries.into_iter().map(|entry| reads::value_block(entry, per_block)).collect()
     }
 
-    /// Reads blocks one after another `from` a time on, which is `now` or later; returns when that is done, and how many
-    /// were not in the cache.
+    /// Reads blocks one after another `from` a time on, which is `now` or later; returns when that is done, and how
+    /// many were not in the cache.
     fn read_blocks<'b>(
         &mut self,
         blocks: impl Iterator<Item = &'b reads::Block>,

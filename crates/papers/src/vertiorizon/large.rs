@@ -45,8 +45,8 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         format!(
             "Half updates, half lookups, uniform keys, buffers of 64 MB, a load of {buffers} of them (the \
              paper: 500 GB, 7630), {}. Its other machine is taken to be as fast \
-             as that of figure 7; *slow merges* have a quarter of the speed. *Tuned by costs* Vertiorizon knows what a block that \
-             is read and a page that is merged take, and tunes both its parts.",
+             as that of figure 7; *slow merges* have a quarter of the speed. *Tuned by costs* Vertiorizon \
+             knows what a block that is read and a page that is merged take, and tunes both its parts.",
             setting.words()
         ),
     );

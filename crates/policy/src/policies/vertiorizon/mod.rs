@@ -14,9 +14,9 @@
 //!    Where they were tiered and are leveled from now on, V1 becomes one run at once, and V2 by merges in place, table
 //!    by table.
 //! 3. **V1 over its capacity** goes into V2 by partial compactions: the table that overlaps least; if tiered,
-//!    as in `toolkit/partial_tiering.rs`, and V2 with more than T runs is merged in place. This comes before admissions,
-//!    but after them where level 0 has three quarters of the runs at which writes stall: V1 has what a drain put there
-//!    at once, and most admissions after a drain are moved.
+//!    as in `toolkit/partial_tiering.rs`, and V2 with more than T runs is merged in place. This comes before
+//!    admissions, but after them where level 0 has three quarters of the runs at which writes stall: V1 has what a
+//!    drain put there at once, and most admissions after a drain are moved.
 //! 4. **Levels.** V1 and V2 are the two levels below the horizontal part. When l changes, levels are added
 //!    or dropped above them; nothing is rewritten.
 //! 5. **Backbone.** In place of lazy leveling the horizontal part is tiered, and has as many levels as
