@@ -112,8 +112,8 @@ fn csv(item: &str) -> String {
     let item: Value = serde_json::from_str(item).unwrap_or_default();
     let fields = ["case", "measure", "ours", "paper", "ratio", "source"];
     let mut csv = format!("{}\n", fields.join(","));
-    for row in item["rows"].as_array().into_iter().flatten() {
-        let cell = |field: &&str| match &row[field] {
+    for row in item.get("rows").and_then(Value::as_array).into_iter().flatten() {
+        let cell = |field: &&str| match row.get(*field).unwrap_or(&Value::Null) {
             Value::Null => String::new(),
             Value::String(text) => format!("\"{}\"", text.replace('"', "\"\"")),
             number => number.to_string(),

@@ -68,9 +68,9 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
             "fillrandom. {} Here values compress 2:1, which is db_bench's default, and a thread merges a quarter as \
              much; then a merge, or a part of one, also takes {} ms of a core to be set up and committed, which is \
              assumed; then {CLIENTS} clients write; then parts end only where an input file starts or ends, as in \
-             RocksDB before it sampled keys within files. Elsewhere they end where what is known of the inputs' keys, 64 \
-             points of each file, reaches an equal share of their bytes, and have at least a file's bytes, as in RocksDB \
-             10.6, which takes 128 points.",
+             RocksDB before it sampled keys within files. Elsewhere they end where what is known of the inputs' keys, \
+             64 points of each file, reaches an equal share of their bytes, and have at least a file's bytes, as in \
+             RocksDB 10.6, which takes 128 points.",
             setting(store, flushes),
             SET_UP_MICROS / 1e3,
         ),
