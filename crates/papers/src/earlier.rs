@@ -7,7 +7,8 @@ use std::path::Path;
 
 /// A figure of the report.
 pub(crate) struct Kept {
-    name: String,
+    /// Its name.
+    pub(crate) name: String,
     /// Its item in the JSON file, without the comma after it.
     pub(crate) item: String,
     /// Its section of the page, with the empty line before it.
@@ -16,7 +17,7 @@ pub(crate) struct Kept {
 
 /// The figures of a report.
 #[derive(Default)]
-pub(crate) struct Earlier(Vec<Kept>);
+pub(crate) struct Earlier(pub(crate) Vec<Kept>);
 
 impl Earlier {
     /// Reads the report in a folder; nothing if there is none of this scale.

@@ -1,5 +1,6 @@
 //! A figure of a paper, with our results.
 
+use crate::cases::Case;
 use serde::Serialize;
 
 /// The source of the number that ours is compared with.
@@ -85,6 +86,9 @@ pub struct Figure {
     pub plots: Vec<Plot>,
     /// Its bars.
     pub bars: Vec<Bars>,
+    /// Its simulations.
+    #[serde(skip)]
+    pub cases: Vec<Case>,
 }
 
 impl Figure {
@@ -95,8 +99,17 @@ impl Figure {
         claim: &'static str,
         setting: String,
     ) -> Self {
-        let (rows, notes) = (Vec::new(), Vec::new());
-        Figure { id, title, claim, setting, rows, notes, plots: Vec::new(), bars: Vec::new() }
+        Figure {
+            id,
+            title,
+            claim,
+            setting,
+            rows: Vec::new(),
+            notes: Vec::new(),
+            plots: Vec::new(),
+            bars: Vec::new(),
+            cases: Vec::new(),
+        }
     }
 
     /// Adds bars of a measure: a group for each of `groups` and a series for each of `series`, of cases

@@ -2,8 +2,8 @@
 //!
 //! 1. A paper's module ([`spooky`], [`vertiorizon`]) simulates each of its figures at a [`Scale`] and returns
 //!    [`Figure`]s: our numbers beside the paper's, where it states one, or the value of its equation.
-//! 2. [`write()`] turns them into a page (Markdown), JSON, and a plot (SVG) for each figure with curves or
-//!    bars.
+//! 2. [`write()`] turns them into a page (Markdown), JSON, and for each figure its numbers (CSV), the configurations of
+//!    its simulations (JSON, [`cases`]), and plots (SVG) of curves and bars.
 //!
 //! Another paper is a folder like `spooky` and a line in [`PAPERS`]. What they share is beside it: the
 //! shape of figures (`figure`), stores made small (`scaled`), pages and plots.
@@ -14,6 +14,7 @@
 //! in the load that coordinated partitioning measures. The same scale gives the same report, byte for byte.
 
 pub mod bucketlsm;
+pub mod cases;
 mod earlier;
 mod figure;
 mod page;
@@ -24,8 +25,9 @@ mod scaled;
 pub mod spooky;
 pub mod vertiorizon;
 
+pub use cases::on_all_cores;
 pub use figure::{Bars, Curve, Figure, Plot, Row, Source};
-pub use page::write;
+pub use page::{write, write_configurations};
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -74,13 +76,44 @@ impl Paper {
         scale: Scale,
         progress: &(dyn Fn(&str) + Sync),
     ) -> Result<Vec<Figure>, PapersError> {
+        self.make(scale, false, progress)
+    }
+
+    /// Returns the figures without results, but with the [configurations](Figure::cases) of their simulations.
+    ///
+    /// # Errors
+    /// A simulation that failed.
+    pub fn configurations(&self, scale: Scale) -> Result<Vec<Figure>, PapersError> {
+        let mut figures = self.make(scale, true, &|_| ())?;
+        for figure in &mut figures {
+            figure.rows.clear();
+            figure.plots.clear();
+            figure.bars.clear();
+        }
+        Ok(figures)
+    }
+
+    fn make(
+        &self,
+        scale: Scale,
+        is_rehearsal: bool,
+        progress: &(dyn Fn(&str) + Sync),
+    ) -> Result<Vec<Figure>, PapersError> {
         let next = AtomicUsize::new(0);
         let work = || {
             let mut done = Vec::new();
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 let Some((_, figure)) = self.figures.get(number) else { return done };
-                done.push((number, figure(scale, &mut |what| progress(what))));
+                if self.figures.len() == 1 && !is_rehearsal {
+                    done.push((number, on_all_cores(*figure, scale, progress)));
+                    continue;
+                }
+                let make = |progress: &mut dyn FnMut(&str)| figure(scale, progress);
+                let (figure, recording) =
+                    cases::record(is_rehearsal, &mut |what| progress(what), make);
+                let cases = recording.cases;
+                done.push((number, figure.map(|figure| Figure { cases, ..figure })));
             }
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);

@@ -3,7 +3,7 @@
 use clap::{Parser, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use terrane_papers::{PAPERS, PapersError, Scale, write};
+use terrane_papers::{PAPERS, PapersError, Scale, write, write_configurations};
 
 #[derive(Parser)]
 #[command(name = "terrane-papers", about = "Simulates the figures of the papers")]
@@ -17,6 +17,9 @@ struct Arguments {
     /// Only this figure, by its name or by its number in the report's order; the report keeps its others
     #[arg(long, requires = "paper")]
     figure: Option<String>,
+    /// Write only the configurations of the simulations, beside the reports that are there
+    #[arg(long)]
+    configurations: bool,
     /// The folder of the reports, one folder a paper
     #[arg(long, default_value = "target/papers")]
     out: PathBuf,
@@ -49,8 +52,12 @@ fn run(arguments: &Arguments) -> Result<(), PapersError> {
     for paper in PAPERS.iter().filter(|paper| chosen(paper.folder)) {
         let chosen = arguments.figure.as_ref().map(|figure| paper.with_figure(figure));
         let chosen = chosen.transpose()?.unwrap_or(*paper);
-        let figures = chosen.simulate(scale, &|what| eprintln!("{what}"))?;
         let folder = arguments.out.join(paper.folder);
+        if arguments.configurations {
+            write_configurations(&folder, &chosen.configurations(scale)?)?;
+            continue;
+        }
+        let figures = chosen.simulate(scale, &|what| eprintln!("{what}"))?;
         write(&folder, paper, scale, &figures)?;
         println!("{}", folder.join("README.md").display());
     }

@@ -1,18 +1,21 @@
-//! The report of a paper: a page, JSON, and plots.
+//! The report of a paper: a page, JSON and CSV, plots, and the configurations of its simulations.
 
+use crate::cases;
 use crate::earlier::Earlier;
 use crate::figure::{Figure, Row, Source};
 use crate::plot;
 use crate::spooky::flash::FITS;
 use crate::{Paper, PapersError, Scale};
+use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::Path;
 
 /// Page of measurements on stores, beside the report; not written here.
 const ENGINE: &str = "engine.md";
 
-/// Writes the report of a paper into a folder: `README.md`, `report.json`, an SVG for each plot. What the report that
-/// is there has of other figures of the paper stays, if it is of the same scale.
+/// Writes the report of a paper into a folder: `README.md`, `report.json`, and for each figure its numbers as CSV, its
+/// simulations' configurations as JSON, and an SVG for each plot. What the report that is there has of other figures of
+/// the paper stays, if it is of the same scale.
 ///
 /// # Errors
 /// A plot that could not be drawn, a file that could not be written.
@@ -26,11 +29,7 @@ pub fn write(
         Scale::Ci => "ci",
         Scale::Full => "full",
     };
-    let save = |name: &str, text: &str| {
-        let file = folder.join(name);
-        let failed = |why| PapersError::Write { file: file.display().to_string(), why };
-        std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&file, text)).map_err(failed)
-    };
+    let save = |name: &str, text: &str| save(folder, name, text);
     let Paper { title, left_out, .. } = paper;
     let earlier = Earlier::read(folder, scale);
     let mut items = Vec::new();
@@ -48,7 +47,9 @@ pub fn write(
             items.extend(kept.map(|figure| figure.item.clone()));
             continue;
         };
-        items.push(item(figure));
+        let item = item(figure);
+        save(&format!("{}.csv", figure.id), &csv(&item))?;
+        items.push(item);
         section(&mut page, figure);
         let heading = |y: &str| format!("{}: {y}", figure.title);
         let curves = figure
@@ -81,7 +82,46 @@ pub fn write(
         items.join(",\n")
     );
     save("report.json", &json)?;
-    save("README.md", &page)
+    save("README.md", &page)?;
+    write_configurations(folder, figures)
+}
+
+/// Writes the configurations of figures' simulations into a folder, and their numbers as CSV from the report that is
+/// there.
+///
+/// # Errors
+/// A file that could not be written.
+pub fn write_configurations(folder: &Path, figures: &[Figure]) -> Result<(), PapersError> {
+    for Figure { id, cases, .. } in figures {
+        save(folder, &format!("{id}.json"), &cases::file(cases))?;
+    }
+    for kept in ["ci", "full"].iter().flat_map(|scale| Earlier::read(folder, scale).0) {
+        save(folder, &format!("{}.csv", kept.name), &csv(&kept.item))?;
+    }
+    Ok(())
+}
+
+fn save(folder: &Path, name: &str, text: &str) -> Result<(), PapersError> {
+    let file = folder.join(name);
+    let failed = |why| PapersError::Write { file: file.display().to_string(), why };
+    std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&file, text)).map_err(failed)
+}
+
+/// The rows of a figure's item in the report: a line for each number.
+fn csv(item: &str) -> String {
+    let item: Value = serde_json::from_str(item).unwrap_or_default();
+    let fields = ["case", "measure", "ours", "paper", "ratio", "source"];
+    let mut csv = format!("{}\n", fields.join(","));
+    for row in item.get("rows").and_then(Value::as_array).into_iter().flatten() {
+        let cell = |field: &&str| match row.get(*field).unwrap_or(&Value::Null) {
+            Value::Null => String::new(),
+            Value::String(text) => format!("\"{}\"", text.replace('"', "\"\"")),
+            number => number.to_string(),
+        };
+        csv += &fields.iter().map(cell).collect::<Vec<_>>().join(",");
+        csv.push('\n');
+    }
+    csv
 }
 
 /// A figure as an item of the list in the report.

@@ -6,6 +6,7 @@
 //! the operations that this one stands for.
 
 use crate::PapersError;
+use crate::cases::started;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use terrane_policy::{Leveled, LeveledFull, PolicyOptions};
@@ -85,6 +86,7 @@ impl Scaled {
             write_micros: device.write_micros * factor,
             read_micros: device.read_micros * factor,
             block_micros: device.block_micros * factor,
+            probe_micros: device.probe_micros * factor,
             ..device
         }
     }
@@ -120,6 +122,7 @@ pub(crate) const WINDOW_BUFFERS: u64 = 50;
 
 /// Runs a simulation to its end, or returns what it returned before: figures have many in common.
 pub(crate) fn simulate(case: &str, config: Config) -> Result<Report, PapersError> {
+    let config = started(config, true);
     type Outcome = Arc<OnceLock<Result<Report, SimulationError>>>;
     static KEPT: Mutex<BTreeMap<String, Outcome>> = Mutex::new(BTreeMap::new());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -127,6 +130,12 @@ pub(crate) fn simulate(case: &str, config: Config) -> Result<Report, PapersError
     drop(kept);
     let outcome = outcome.get_or_init(|| Simulation::new(config).and_then(Simulation::run));
     outcome.clone().map_err(|why| PapersError::Simulation { case: case.to_owned(), why })
+}
+
+/// Starts a simulation that its caller advances.
+pub(crate) fn start(case: &str, config: Config) -> Result<Simulation, PapersError> {
+    let failed = |why| PapersError::Simulation { case: case.to_owned(), why };
+    Simulation::new(started(config, false)).map_err(failed)
 }
 
 /// Tables in which a point read looks for its key: those whose filter it queries.

@@ -100,6 +100,11 @@ pub trait Policy: Send + Sync {
         false
     }
 
+    /// Whether it weighs what reads and merges [cost](crate::Observed::block_nanos), where that can be measured.
+    fn weighs_costs(&self) -> bool {
+        false
+    }
+
     /// The state after a step of this policy's own plans, or after a flush.
     fn apply(&self, state: &[u8], installed: &Installed) -> Vec<u8> {
         let _ = installed;

@@ -20,7 +20,7 @@ use crate::flash::Full;
 use crate::job::{Chunk, Job, Merge, Part, Work};
 use crate::merge::{at_or_above, cut, merge};
 use crate::schedule::{Next, Scheduler, Situation, Task};
-use crate::share::{bytes_between, part, part_bytes};
+use crate::share::{bytes_between, part, part_bytes, table_boundaries};
 use crate::simulation::Simulation;
 use crate::trace::KEYSPACE;
 use crate::tree::Table;
@@ -186,7 +186,10 @@ impl Simulation {
             }
             _ => task.group.parts.clone(),
         };
-        let keys: Vec<_> = keys.iter().filter_map(|key| at_or_above(key)).collect();
+        let mut keys: Vec<_> = keys.iter().filter_map(|key| at_or_above(key)).collect();
+        if self.config.parts_at_tables && !keys.is_empty() {
+            keys = table_boundaries(&inputs, keys.len() + 1, self.sizes);
+        }
         let bytes = part_bytes(&inputs, &keys, self.sizes);
         let bits = filter_bits.unwrap_or(self.config.filter_bits());
         self.last_merge += 1;

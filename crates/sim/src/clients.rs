@@ -197,7 +197,9 @@ impl Simulation {
             });
         }
         let values = self.value_blocks(found.filter(|e| e.is_value()));
-        let (end, read) = self.read_blocks(blocks.iter().chain(&values), now);
+        let probing = nanos(self.config.device.probe_micros * 1e-6 * asked.len() as f64);
+        let blocks_of = blocks.iter().chain(&values);
+        let (end, read) = self.read_blocks(blocks_of, now, now + probing);
         self.meters.add(|sums| sums.get_blocks += read);
         let passed = asked.first().filter(|_| asked.len() > 1);
         let passed = passed.and_then(|table| self.tree.table(*table));
@@ -218,7 +220,7 @@ impl Simulation {
         tables.sort();
         tables.dedup();
         let values = self.value_blocks(found);
-        let (end, read) = self.read_blocks(blocks.iter().chain(&values), now);
+        let (end, read) = self.read_blocks(blocks.iter().chain(&values), now, now);
         self.meters.add(|sums| {
             sums.scans += 1;
             sums.scan_tables += tables.len() as u64;
@@ -240,13 +242,15 @@ impl Simulation {
         entries.into_iter().map(|entry| reads::value_block(entry, per_block)).collect()
     }
 
-    /// Reads blocks one after another; returns when that is done, and how many were not in the cache.
+    /// Reads blocks one after another `from` a time on, which is `now` or later; returns when that is done, and how
+    /// many were not in the cache.
     fn read_blocks<'b>(
         &mut self,
         blocks: impl Iterator<Item = &'b reads::Block>,
         now: Time,
+        from: Time,
     ) -> (Time, u64) {
-        let (mut at, mut asked, mut read) = (now, 0, 0);
+        let (mut at, mut asked, mut read) = (from, 0, 0);
         for (table, block) in blocks {
             asked += 1;
             if !self.cache.read(table.0, *block) && !self.page_cache.read((*table, *block)) {

@@ -48,6 +48,9 @@ pub struct Config {
     pub subcompactions: usize,
     /// The least bytes that a worker reads of a merge that it shares.
     pub subcompaction_bytes: u64,
+    /// Whether parts of a merge end where an input table starts or ends, as in RocksDB before it sampled keys within
+    /// tables. If not, they are cut within tables, too, at what is known of their keys, as the engine's are.
+    pub parts_at_tables: bool,
     /// Processor cores, which clients, flushes and merges share; 0 for one for each thread.
     pub cores: usize,
     /// Bytes of a key.
@@ -76,7 +79,8 @@ pub struct Config {
     pub log: bool,
     /// The storage and the processor.
     pub device: Device,
-    /// Whether the policy knows what a block that is read and a page that is merged cost. The engine's do not.
+    /// Whether the policy knows what a block that is read and a page that is merged cost: here the device's figures.
+    /// The engine measures them, on threads.
     pub measured_costs: bool,
     /// The flash device, if its garbage collection is simulated.
     pub flash: Option<FlashOptions>,
@@ -111,6 +115,7 @@ impl Default for Config {
             max_compactions: 0,
             subcompactions: 1,
             subcompaction_bytes: 64 << 20,
+            parts_at_tables: false,
             cores: 0,
             key_bytes: 16,
             value_bytes: 512,
@@ -282,6 +287,7 @@ impl Config {
         let Device { request_micros, block_micros, merge_nanos_per_byte, .. } = self.device;
         let Device { write_micros, read_micros, flush_nanos_per_byte, merge_micros, .. } =
             self.device;
+        let probe_micros = self.device.probe_micros;
         let costs = [
             ("device.request-micros", request_micros),
             ("device.block-micros", block_micros),
@@ -290,6 +296,7 @@ impl Config {
             ("device.merge-micros", merge_micros),
             ("device.write-micros", write_micros),
             ("device.read-micros", read_micros),
+            ("device.probe-micros", probe_micros),
         ];
         for (what, found) in costs {
             check(what, found, (0.0, 1e12), "0 to 1e12")?;

@@ -41,6 +41,9 @@ pub struct Device {
     pub write_micros: f64,
     /// Processor time of a point read, or of starting a range read, in microseconds.
     pub read_micros: f64,
+    /// Processor time of each table that a point read asks for its key, in microseconds. It delays the read, and takes
+    /// no core from others.
+    pub probe_micros: f64,
 }
 
 /// Bytes of a page that is merged, whose cost policies may know.
@@ -68,6 +71,7 @@ fn machine(read_speed: f64, write_speed: f64, request_micros: f64) -> Device {
         merge_micros: 0.0,
         write_micros: 2.0,
         read_micros: 2.0,
+        probe_micros: 0.0,
     }
 }
 

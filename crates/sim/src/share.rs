@@ -32,6 +32,29 @@ pub(crate) fn part_bytes(inputs: &[&Table], keys: &[u64], sizes: Sizes) -> Vec<u
     bytes
 }
 
+/// Returns the keys that divide a merge into at most `count` parts where an input table starts or ends, as RocksDB did
+/// before it sampled keys within tables: each starts a part. A part ends at the first of them with which it has an
+/// equal share of the bytes.
+pub(crate) fn table_boundaries(inputs: &[&Table], count: usize, sizes: Sizes) -> Vec<u64> {
+    let ends = |table: &&Table| [table.entries.first()?.key(), table.entries.last()?.key()].into();
+    let mut bounds: Vec<u64> =
+        inputs.iter().filter_map(ends).flat_map(|ends: [u64; 2]| ends).collect();
+    bounds.sort_unstable();
+    bounds.dedup();
+    let bytes = part_bytes(inputs, &bounds, sizes);
+    let share = bytes.iter().sum::<u64>().div_ceil(count.max(1) as u64);
+    let (mut sum, mut keys) = (0, Vec::new());
+    // Nothing lies before the first bound; beyond the last is its table's last entry.
+    for (bound, bytes) in bounds.iter().skip(1).zip(bytes.iter().skip(1)) {
+        sum += bytes;
+        if sum >= share && keys.len() + 1 < count {
+            keys.push(*bound);
+            sum = 0;
+        }
+    }
+    keys
+}
+
 /// The bytes of tables from one key on, and below another one if there is one.
 pub(crate) fn bytes_between(
     tables: &[Arc<[Entry]>],
@@ -87,5 +110,28 @@ mod tests {
                 prop_assert_eq!(part(&table.entries, &keys).concat().len(), table.entries.len());
             }
         }
+    }
+
+    fn table(id: u64, keys: impl Iterator<Item = u64>) -> Table {
+        let entries: Vec<_> = keys.map(|key| Entry::new(key, id, false)).collect();
+        Table::new(TableId(id), Arc::from(entries), SIZES, FilterBits::whole(10), None).unwrap()
+    }
+
+    #[test]
+    fn parts_at_tables_end_where_one_of_the_inputs_does() {
+        let whole = table(1, 0..1000);
+        assert_eq!(table_boundaries(&[&whole], 4, SIZES), [999], "nothing is known of its inside");
+        // Of four tables below, the third has most entries: no part ends within it, and what follows has too few.
+        let below = [(0..100), (100..110), (110..800), (800..1000)];
+        let below: Vec<_> = (2..).zip(below).map(|(id, keys)| table(id, keys)).collect();
+        let inputs: Vec<_> = [&whole].into_iter().chain(&below).collect();
+        let keys = table_boundaries(&inputs, 4, SIZES);
+        assert_eq!(keys, [799]);
+        let even = table_boundaries(&inputs, 10, SIZES);
+        assert_eq!(even, [100, 799, 999]);
+        let entries: u64 = below.iter().map(|table| table.info.entries).sum::<u64>() + 1000;
+        let bytes = part_bytes(&inputs, &even, SIZES);
+        assert_eq!(bytes.iter().sum::<u64>(), entries * SIZES.put());
+        assert_eq!(table_boundaries(&inputs, 1, SIZES), [0; 0]);
     }
 }

@@ -89,6 +89,7 @@ pub fn papers(
     scale: &str,
     paper: Option<&str>,
     figure: Option<&str>,
+    configurations: bool,
 ) -> Result<()> {
     let package = ["run", "--release", "--package", "terrane-papers", "--"];
     let folder = workspace.path(if scale == "full" { "docs/papers" } else { "target/papers" });
@@ -96,6 +97,7 @@ pub fn papers(
     cargo.args(["--scale", scale, "--out"]).arg(folder);
     cargo.args(paper.iter().flat_map(|paper| ["--paper", paper]));
     cargo.args(figure.iter().flat_map(|figure| ["--figure", figure]));
+    cargo.args(configurations.then_some("--configurations"));
     show(cargo)
 }
 

@@ -122,6 +122,9 @@ enum Command {
         /// Only this figure of it, by its name or number; the report keeps its others
         #[arg(long, requires = "paper")]
         figure: Option<String>,
+        /// Write only the configurations of their simulations, beside the reports that are there
+        #[arg(long)]
+        configurations: bool,
     },
     /// Break the code in one place after another: a test must fail each time
     Mutants {
@@ -181,8 +184,9 @@ fn run(command: Command) -> Result<ExitCode> {
             wasm::simulator(&workspace, profile)?;
         }
         Command::Bench { subject, arguments } => bench::run(&workspace, subject, &arguments)?,
-        Command::Papers { scale, paper, figure } => {
-            bench::papers(&workspace, &scale, paper.as_deref(), figure.as_deref())?;
+        Command::Papers { scale, paper, figure, configurations } => {
+            let (paper, figure) = (paper.as_deref(), figure.as_deref());
+            bench::papers(&workspace, &scale, paper, figure, configurations)?;
         }
         Command::Mutants { target, arguments } => mutants::run(&workspace, target, &arguments)?,
         Command::Api => api::write(&workspace)?,

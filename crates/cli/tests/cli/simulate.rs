@@ -163,6 +163,36 @@ fn a_configuration_comes_from_a_file() {
 }
 
 #[test]
+fn cases_of_a_file_are_simulated_one_after_another() {
+    let place = Place::new();
+    let case = |name: &str, load: u64| {
+        format!(
+            r#"{{"name":"{name}","config":{{"buffer-bytes":65536,"workload":{{"load":{load}}}}}}}"#
+        )
+    };
+    let cases = [case("half, leveled", 1000), case("whole, leveled", 2000)];
+    place.file("c.json", &format!(r#"{{"cases":[{}]}}"#, cases.join(",")));
+    let run = |args: &[&str]| place.run(&[&["simulate", "--config", "c.json"], args].concat());
+    let reports: Value = serde_json::from_str(&run(&["--json"]).text()).unwrap();
+    let of = |at: usize| (reports[at]["name"].clone(), reports[at]["report"]["operations"].clone());
+    assert_eq!(of(0), ("half, leveled".into(), 1000.into()));
+    assert_eq!(of(1), ("whole, leveled".into(), 2000.into()));
+    let whole = run(&["--case", "whole", "--trace", "t.jsonl"]).text();
+    assert!(whole.starts_with("whole, leveled\n") && !whole.contains("half"), "{whole}");
+    let overridden = run(&["--case", "half", "--entries", "300", "--json"]).text();
+    let overridden: Value = serde_json::from_str(&overridden).unwrap();
+    assert_eq!(overridden[0]["report"]["operations"], 300);
+
+    run(&["--case", "third"]).fails(2, &["half, leveled", "third"]);
+    run(&["--trace", "t.jsonl"]).fails(2, &["expected one case for --trace, found 2"]);
+    let alone = place.run(&["simulate", "--case", "half"]);
+    assert_eq!(alone.code, Some(2));
+    assert!(alone.err.contains("--config"), "{}", alone.err);
+    place.file("c.json", r#"{"cases":[{"name":"a","config":{"bufer-bytes":1}}]}"#);
+    run(&[]).fails(3, &["c.json", "bufer-bytes"]);
+}
+
+#[test]
 fn ranges_that_shift_are_refused_unless_keys_ascend() {
     let place = Place::new();
     let ranges = r#"{"by":"shifting-ranges","from":2,"to":4,"step":1}"#;

@@ -3,11 +3,12 @@
 use super::workloads::case;
 use super::{Design, LEVEL0, RATE, STALLS, measure, setting, store, workload};
 use crate::figure::{Figure, Plot, Source};
+use crate::scaled::start;
 use crate::{PapersError, Scale};
 use std::cell::Cell;
 use std::rc::Rc;
 use terrane_policy::event::Event;
-use terrane_sim::{Config, Figures, Simulation};
+use terrane_sim::{Config, Figures};
 
 /// The mean input of a level-0 merge.
 pub const INPUT: &str = "MB a level-0 merge";
@@ -41,7 +42,7 @@ fn run(case: &str, config: Config) -> Result<(Figures, [u64; 2]), PapersError> {
     let failed = |why| PapersError::Simulation { case: case.to_owned(), why };
     let counts = Rc::new(Cell::new([0; 2]));
     let counted = Rc::clone(&counts);
-    let mut simulation = Simulation::new(config).map_err(failed)?;
+    let mut simulation = start(case, config)?;
     simulation.listen(Box::new(move |_, event| {
         let [splits, joins] = counted.get();
         match event {

@@ -19,9 +19,11 @@ pub const SLOW: &str = "merges x1/4, 2:1";
 pub const SET_UP: &str = "and 5 ms a merge or part";
 /// The same with more clients.
 pub const MORE: &str = "and 4 clients";
+/// The same with parts that end at files' boundaries.
+pub const AT_FILES: &str = "and parts at files' boundaries";
 
 /// The changes, each beside those before it.
-pub const CHANGES: [&str; 3] = [SLOW, SET_UP, MORE];
+pub const CHANGES: [&str; 4] = [SLOW, SET_UP, MORE, AT_FILES];
 
 /// The name of a case.
 #[must_use]
@@ -42,7 +44,8 @@ fn changed(mut config: Config, change: &str) -> Config {
         // Of a merge there are as many here as in the paper's store.
         config.device.merge_micros = SET_UP_MICROS;
     }
-    if change == MORE {
+    config.parts_at_tables = change == AT_FILES;
+    if [MORE, AT_FILES].contains(&change) {
         let phases = config.workload.phases.iter_mut();
         phases.flat_map(|phase| &mut phase.clients).for_each(|clients| clients.count = CLIENTS);
     }
@@ -64,9 +67,10 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         format!(
             "fillrandom. {} Here values compress 2:1, which is db_bench's default, and a thread merges a quarter as \
              much; then a merge, or a part of one, also takes {} ms of a core to be set up and committed, which is \
-             assumed; then {CLIENTS} clients write. Parts end where what is known of the inputs' keys, 64 points of \
-             each file, reaches an equal share of their bytes, and have at least a file's bytes, as in RocksDB 10.6, \
-             which takes 128 points.",
+             assumed; then {CLIENTS} clients write; then parts end only where an input file starts or ends, as in \
+             RocksDB before it sampled keys within files. Elsewhere they end where what is known of the inputs' keys, \
+             64 points of each file, reaches an equal share of their bytes, and have at least a file's bytes, as in \
+             RocksDB 10.6, which takes 128 points.",
             setting(store, flushes),
             SET_UP_MICROS / 1e3,
         ),

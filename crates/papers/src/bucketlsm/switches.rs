@@ -2,10 +2,10 @@
 
 use super::{Design, PARTS, THREADS, setting, store, workload};
 use crate::figure::{Figure, Source};
-use crate::scaled::Scaled;
+use crate::scaled::{Scaled, start};
 use crate::{PapersError, Scale};
 use terrane_policy::{BucketLsm, PolicyOptions};
-use terrane_sim::{Choice, Config, Figures, Simulation};
+use terrane_sim::{Choice, Config, Figures};
 
 /// Throughput of buckets over that of the baseline.
 pub const OVER_BASELINE: &str = "bucket over baseline";
@@ -238,7 +238,7 @@ fn reopened(case: &str, config: Config) -> Result<Figures, PapersError> {
     let failed = |why| PapersError::Simulation { case: case.to_owned(), why };
     let policy = config.policy.clone();
     let stage = config.workload.operations() / RANGES.len() as u64;
-    let mut simulation = Simulation::new(config).map_err(failed)?;
+    let mut simulation = start(case, config)?;
     for _ in 1..RANGES.len() {
         simulation.advance(stage).map_err(failed)?;
         simulation.set_policy(&policy).map_err(failed)?;

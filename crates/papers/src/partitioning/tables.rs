@@ -4,10 +4,10 @@
 
 use super::{Design, GLOBAL, LOCAL, SIZE, store};
 use crate::figure::{Figure, Plot, Source};
-use crate::scaled::Scaled;
+use crate::scaled::{Scaled, start};
 use crate::{PapersError, Scale};
 use terrane_policy::{HorizontalLeveling, Partitioning, PolicyOptions};
-use terrane_sim::{Simulation, Workload};
+use terrane_sim::Workload;
 
 /// The tables of a run, over those that its size needs.
 pub const TABLES: &str = "tables over size's";
@@ -88,7 +88,7 @@ fn counted(store: Scaled, design: Design, flushes: u64) -> Result<Vec<(f64, f64)
     });
     let load = flushes * store.buffer_entries;
     let config = store.at_rest(policy, Workload { load, ..Workload::default() });
-    let mut simulation = Simulation::new(config).map_err(failed)?;
+    let mut simulation = start(design.name, config)?;
     let mut points = Vec::new();
     loop {
         let goes_on = simulation.advance(store.buffer_entries).map_err(failed)?;

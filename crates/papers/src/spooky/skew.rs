@@ -6,11 +6,11 @@
 use super::growth::{WRITES, rounds};
 use super::store;
 use crate::figure::Figure;
-use crate::scaled::Scaled;
+use crate::scaled::{Scaled, start};
 use crate::{PapersError, Scale};
 use std::collections::HashSet;
 use terrane_policy::{PolicyOptions, Shape, TableId};
-use terrane_sim::{Choice, Clients, Config, KeyOrder, Mix, Simulation, Workload};
+use terrane_sim::{Choice, Clients, Config, KeyOrder, Mix, Workload};
 
 /// The share of the largest level's files that merges into it leave.
 pub const LEFT: &str = "files left, share";
@@ -82,7 +82,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
 fn run(case: &str, config: Config, buffer: u64) -> Result<(f64, f64), PapersError> {
     let load = config.workload.load;
     let failed = |why| PapersError::Simulation { case: case.to_owned(), why };
-    let mut simulation = Simulation::new(config).map_err(failed)?;
+    let mut simulation = start(case, config)?;
     simulation.advance(load).map_err(failed)?;
     let mut before = largest(simulation.shape());
     let (mut there, mut left) = (0, 0);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
-use terrane_papers::{Scale, Simulate};
+use terrane_papers::{Scale, Simulate, on_all_cores};
 
 /// Numbers by case and measure.
 pub struct Numbers {
@@ -14,7 +14,7 @@ pub struct Numbers {
 
 impl Numbers {
     fn simulated(make: Simulate) -> (String, Self) {
-        let figure = make(Scale::Ci, &mut |_| ()).unwrap();
+        let figure = on_all_cores(make, Scale::Ci, &|_| ()).unwrap();
         let rows =
             figure.rows.into_iter().map(|row| ((row.case, row.measure.to_owned()), row.ours));
         (figure.id.to_owned(), Numbers { scale: "ci", rows: rows.collect() })

@@ -2,9 +2,12 @@
 
 use serde_json::Value;
 use std::path::Path;
+use terrane_papers::cases::file as file_of;
 use terrane_papers::{
     Bars, Curve, Figure, PAPERS, Paper, PapersError, Plot, Row, Scale, Source, write,
+    write_configurations,
 };
+use terrane_sim::Config;
 
 fn figure(_: Scale, _: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
     let row = |case: &str, measure, ours, paper: Option<f64>| Row {
@@ -40,6 +43,7 @@ fn figure(_: Scale, _: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
             groups: vec!["small".to_owned(), "large".to_owned()],
             series: vec![("ours".to_owned(), vec![Some(2.0), None])],
         }],
+        cases: Vec::new(),
     })
 }
 
@@ -51,8 +55,9 @@ fn a_report_has_a_line_a_case_a_column_a_measure_and_pictures() {
         figures: &[("figure-1", figure), ("figure-2", figure)],
         left_out: &[("Figure 2", "it has no numbers.")],
     };
-    let figures = paper.simulate(Scale::Ci, &|_| ()).unwrap();
+    let mut figures = paper.simulate(Scale::Ci, &|_| ()).unwrap();
     assert_eq!(figures.len(), 2);
+    figures[0].cases = vec![("the first".to_owned(), Config { workers: 3, ..Config::default() })];
     let folder = std::env::temp_dir().join(format!("terrane-papers-{}", std::process::id()));
     write(&folder, &paper, Scale::Ci, &figures[..1]).unwrap();
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
@@ -69,6 +74,24 @@ fn a_report_has_a_line_a_case_a_column_a_measure_and_pictures() {
         assert!(page.lines().any(|found| found == line), "{line} in {page}");
     }
     assert!(read("report.json").contains("\"ratio\": 0.5"));
+    let csv = read("figure-1.csv");
+    let lines: Vec<_> = csv.lines().take(3).collect();
+    assert_eq!(
+        lines,
+        [
+            "case,measure,ours,paper,ratio,source",
+            "\"small\",\"height\",1.5,3.0,0.5,\"derived\"",
+            "\"small\",\"width\",2.0,,,\"none\"",
+        ]
+    );
+    assert!(csv.contains("\"small\",\"width\"") && csv.lines().count() == 4);
+    assert_eq!(
+        read("figure-1.json"),
+        "{\"cases\": [\n  {\"config\":{\"workers\":3},\"name\":\"the first\"}\n]}\n"
+    );
+    std::fs::remove_file(folder.join("figure-1.csv")).unwrap();
+    write_configurations(&folder, &[]).unwrap();
+    assert_eq!(read("figure-1.csv"), csv, "from the report that is there");
     // Of the two bars there is one: the legend has another rectangle, the page's own is the first.
     let bars = read("figure-1-2.svg");
     assert_eq!(bars.matches("<rect").count(), 3, "{bars}");
@@ -137,5 +160,24 @@ fn figures_of_published_reports_have_their_names_and_order() {
         let named = paper.figures.iter().map(|(name, _)| *name);
         let named: Vec<_> = named.filter(|name| published.contains(name)).collect();
         assert_eq!(published, named, "{}", paper.folder);
+    }
+}
+
+#[test]
+fn published_configurations_are_those_that_figures_simulate() {
+    for paper in PAPERS {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/papers");
+        for figure in paper.configurations(Scale::Full).unwrap() {
+            let file = docs.join(paper.folder).join(format!("{}.json", figure.id));
+            let published = std::fs::read_to_string(&file).unwrap_or_default();
+            let differs = published
+                .lines()
+                .zip(file_of(&figure.cases).lines())
+                .find_map(|(published, now)| (published != now).then(|| now.to_owned()));
+            let at =
+                format!("{}: cargo xtask papers --scale full --configurations", file.display());
+            assert_eq!(differs, None, "{at}");
+            assert_eq!(published.lines().count(), figure.cases.len() + 2, "{at}");
+        }
     }
 }

@@ -53,6 +53,10 @@ fn vertiorizon_leads_by_more_over_rocksdbs_default_level_1() {
         let most = |name| figure.of(&rocksdb::case(name, rocksdb::MOST), rocksdb::OVER_ROCKSDB);
         assert!(most(rocksdb::LEVEL1) > most(rocksdb::SAME), "{}", figure.scale);
         assert!(most(rocksdb::BOTH) > most(rocksdb::LEVEL1), "{}", figure.scale);
+        if !figure.cases(rocksdb::ALL).is_empty() {
+            // The paper's 3.2.
+            assert!(most(rocksdb::ALL) > 3.2 && most(rocksdb::KNOWN) > 1.5, "{}", figure.scale);
+        }
         let rank = |design| figure.of(&rocksdb::case(rocksdb::BOTH, design), mixes::MEAN_RANK);
         assert!(RANKED.iter().all(|design| rank(VERTIORIZON) <= rank(design)));
     }
@@ -64,8 +68,7 @@ fn tuned_by_costs_vertiorizon_is_near_its_better_fixed_setting() {
         for mix in MIXES {
             let over = |name| figure.of(&rocksdb::case(name, mix), rocksdb::OVER_FIXED);
             let (known, before) = (over(rocksdb::KNOWN), over(rocksdb::SAME));
-            let least = if mix == WRITE_HEAVY { 0.94 } else { 0.98 };
-            assert!(known > least && known > before, "{}, {mix}: {known} {before}", figure.scale);
+            assert!(known > 0.98, "{}, {mix}: {known} {before}", figure.scale);
         }
         let rank = |design| figure.of(&rocksdb::case(rocksdb::KNOWN, design), mixes::MEAN_RANK);
         assert!(RANKED.iter().all(|design| rank(VERTIORIZON) <= rank(design)), "{}", figure.scale);

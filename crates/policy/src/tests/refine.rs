@@ -28,7 +28,7 @@ fn a_policy_that_does_not_declare_state_changes_keeps_its_state() {
 #[cfg(feature = "all")]
 #[test]
 fn a_refined_policy_needs_and_awaits_the_same_as_its_base() {
-    let mut met = [BTreeSet::new(), BTreeSet::new(), BTreeSet::new(), BTreeSet::new()];
+    let mut met: [BTreeSet<bool>; 5] = Default::default();
     let policies = || super::policies::policies().into_iter().map(|(policy, _)| policy);
     for (policy, other) in policies().zip(policies()) {
         let refined = filtered(other, Filters::Monkey);
@@ -39,6 +39,7 @@ fn a_refined_policy_needs_and_awaits_the_same_as_its_base() {
                 policy.reads_histograms(),
                 policy.reads_prefixes(),
                 policy.watches_reads(),
+                policy.weighs_costs(),
             ]
         };
         assert_eq!(says(&*refined), says(&*policy), "{}", policy.name());

@@ -122,6 +122,21 @@ fn the_first_vertical_level_goes_down_over_its_capacity() {
 }
 
 #[test]
+fn near_its_stop_level_0_goes_before_the_first_vertical_level() {
+    let near = (3 * LEVEL0_RUNS_MAX).div_ceil(4) as u16;
+    for (runs, is_first) in [(1, false), (near - 1, false), (near, true)] {
+        let mut model = Model::default();
+        model.write(3, 1, 0..408);
+        for run in 0..runs {
+            let from = 1000 + run * B as u16;
+            model.write(0, 2 + u64::from(run), from..from + B as u16);
+        }
+        let level = goes_to(&model, &Running::default()).unwrap();
+        assert_eq!(level < 3, is_first, "{runs} runs: {level}");
+    }
+}
+
+#[test]
 fn tiering_drains_when_counted_down_even_before_n_buffers() {
     // Counters of two levels from 3 are 0 after six admissions. Half of them hold fewer bytes.
     let policy = Vertiorizon { buffers: 6, merge_policy: TIERING, ..FIXED };

@@ -96,6 +96,10 @@ impl<R: Refine> Policy for Refined<R> {
         self.policy.watches_reads()
     }
 
+    fn weighs_costs(&self) -> bool {
+        self.policy.weighs_costs()
+    }
+
     fn apply(&self, state: &[u8], installed: &Installed) -> Vec<u8> {
         self.policy.apply(state, installed)
     }

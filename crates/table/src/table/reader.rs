@@ -96,6 +96,14 @@ impl Table {
         self.with_opened(OpenTable::read_properties)
     }
 
+    /// Reads bytes of the file as they are, past the cache; returns fewer only at its end.
+    ///
+    /// # Errors
+    /// The errors of [`open`](Self::open).
+    pub fn read_raw(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        self.with_opened(|opened| opened.file.read_at(buf, offset))
+    }
+
     /// The open table; opens it if needed.
     pub(super) fn opened(&self) -> Result<Arc<OpenTable>> {
         match self.opened.get() {

@@ -1,7 +1,7 @@
 //! A new engine: its owners, over the version set that storage has.
 
 use crate::engine::{
-    Background, Counters, Engine, KeyspaceInner, KeyspaceMap, Keyspaces, Log, MemtableBytes,
+    Background, Costs, Counters, Engine, KeyspaceInner, KeyspaceMap, Keyspaces, Log, MemtableBytes,
     Planner, Snapshots, State, StoreClock, StoreState,
 };
 use crate::error::Result;
@@ -57,6 +57,7 @@ impl Engine {
             memtables: MemtableBytes::default(),
             counters: Counters::default(),
             background: Background::new(work, options.background_bytes_per_second),
+            costs: Costs::default(),
             jobs,
             ids,
             storage,

@@ -10,7 +10,7 @@
 //! * `log` - its writer, with `recent_batches`, and its syncs;
 //! * `keyspaces` - the live ones; a `keyspace` is what its readers and writers share;
 //! * `snapshots` - what readers may look at, with `store_clock`; `memtable_bytes` - what memtables take;
-//! * `background` - what the engine and its executor signal to each other; `counters`, `waits`.
+//! * `background` - what the engine and its executor signal to each other; `counters`, `waits`; `costs` - of its files.
 //!
 //! Operations that need several owners are functions in the folders above: `read`, then `install`, `schedule`,
 //! `write`, `recovery` and `admin`; `db` has the handles.
@@ -29,6 +29,7 @@
 mod access_stats;
 mod assembly;
 mod background;
+mod costs;
 mod counters;
 mod flushes;
 mod health;
@@ -51,6 +52,7 @@ mod waits;
 pub use waits::{WaitStats, WriteWaits};
 
 pub(crate) use background::Background;
+pub(crate) use costs::Costs;
 pub(crate) use counters::Counters;
 pub(crate) use flushes::{Flushes, WrittenFlush};
 pub(crate) use health::Health;
@@ -98,6 +100,7 @@ pub struct Engine {
     pub(crate) memtables: MemtableBytes,
     pub(crate) counters: Counters,
     pub(crate) background: Background,
+    pub(crate) costs: Costs,
 }
 
 impl Engine {
@@ -107,12 +110,13 @@ impl Engine {
         self.jobs.memory.set_workers(workers);
     }
 
-    /// Gives the engine a clock by which it times events and what writes wait for: microseconds from any
-    /// moment on. The first one stays.
+    /// Gives the engine a clock by which it times events, what writes wait for and what its files cost: microseconds
+    /// from any moment on. The first one stays.
     pub(crate) fn set_clock(&self, clock: impl Fn() -> u64 + Send + Sync + 'static) {
         let clock: Clock = Arc::new(clock);
         self.jobs.events.set_clock(clock.clone());
-        self.counters.waits.set_clock(clock);
+        self.counters.waits.set_clock(clock.clone());
+        self.costs.set_clock(clock);
     }
 
     /// Reports an event to the listener, if there is one; without one it is not built.

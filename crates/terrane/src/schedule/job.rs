@@ -119,7 +119,9 @@ impl Job {
                 }
                 return flush.step(bytes);
             }
-            Work::Merge(merge) => return merge.step(&engine.jobs, bytes),
+            Work::Merge(merge) => {
+                return engine.costs.time_slice(bytes, || merge.step(&engine.jobs, bytes));
+            }
             Work::Vacuum if engine.storage.vacuum()? => return Ok(None),
             Work::Remove(file) => {
                 engine.jobs.remove(file)?;

@@ -99,8 +99,12 @@ fn level0_is_urgent(keyspaces: &Keyspaces, planner: &Planner, id: KeyspaceId) ->
 }
 
 /// Asks a policy once, with no lock held, and acts on its answer. Returns a job that must be done at once.
-pub(crate) fn ask_policy(engine: &Engine, request: PlanRequest) -> Option<Work> {
+pub(crate) fn ask_policy(engine: &Engine, mut request: PlanRequest) -> Option<Work> {
     let turn = Turn(engine);
+    if request.policy.weighs_costs() {
+        let workers = engine.background.workers();
+        engine.costs.observe(&mut request.observed, &request.tree, workers);
+    }
     let PlanRequest { keyspace, policy, tree, running, observed, fresh, .. } = &request;
     let (id, fresh) = (keyspace.id, *fresh);
     let mut refused = request.refused;

@@ -165,6 +165,7 @@ fn scaled(config: &Config) -> Config {
             write_micros: config.device.write_micros * by as f64,
             read_micros: config.device.read_micros * by as f64,
             block_micros: config.device.block_micros * by as f64,
+            probe_micros: config.device.probe_micros * by as f64,
             ..config.device.clone()
         },
         flash: None,

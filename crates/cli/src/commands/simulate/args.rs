@@ -39,9 +39,13 @@ pub struct SimulateArgs {
     /// Simulate the garbage collection of a flash device: `default` (960 GB) or JSON
     #[arg(long, value_name = "default|JSON", value_parser = flash)]
     pub flash: Option<FlashOptions>,
-    /// Read the configuration from a JSON file; other options override it
+    /// Read the configuration from a JSON file, or several, as docs/papers has them for each figure; other options
+    /// override it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// Of a file with several configurations simulate those whose name contains this
+    #[arg(long, value_name = "TEXT", requires = "config")]
+    pub case: Option<String>,
     /// Set the size of a memtable
     #[arg(long, value_name = "BYTES")]
     pub buffer_bytes: Option<u64>,

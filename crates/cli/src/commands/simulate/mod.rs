@@ -11,7 +11,7 @@ use crate::interrupt;
 use crate::meter::Meter;
 use crate::output::Output;
 use args::{CONFIG, ChosenPolicy};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -26,11 +26,57 @@ use terrane_sim::{
 /// Operations between two updates of the progress.
 const SLICE: u64 = 20_000;
 
-/// Simulates and prints the report.
+/// Simulates and prints the report, or one for each case of a file.
 pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     interrupt::listen()?;
+    let chosen = chosen(args)?;
+    let mut out = Output::new();
+    match &chosen[..] {
+        [Case { name: None, config }] => {
+            let report = simulate(args, config.clone())?;
+            match args.json {
+                true => out.json(&report)?,
+                false => out.lines(&table(&report))?,
+            }
+        }
+        cases => {
+            if args.trace.is_some() && cases.len() > 1 {
+                let sentence = format!(
+                    "expected one case for --trace, found {}; --case chooses one by its name",
+                    cases.len()
+                );
+                return Err(Failure::new(Exit::Usage, sentence));
+            }
+            let mut reports = Vec::new();
+            for Case { name, config } in cases {
+                let (name, report) =
+                    (name.as_deref().unwrap_or_default(), simulate(args, config.clone())?);
+                match args.json {
+                    true => reports.push(Reported { name, report }),
+                    false => {
+                        out.lines(&[name.to_owned()])?;
+                        out.lines(&table(&report))?;
+                    }
+                }
+            }
+            if args.json {
+                out.json(&reports)?;
+            }
+        }
+    }
+    out.finish()
+}
+
+/// A case's report.
+#[derive(Serialize)]
+struct Reported<'a> {
+    name: &'a str,
+    report: Report,
+}
+
+fn simulate(args: &SimulateArgs, config: Config) -> Result<Report, Failure> {
     let malformed = |e: SimulationError| Failure::new(Exit::Usage, e.to_string());
-    let mut simulation = Simulation::new(config(args)?).map_err(malformed)?;
+    let mut simulation = Simulation::new(configured(args, config)?).map_err(malformed)?;
     let trace = args.trace.as_ref().map(|path| {
         let shown = path.display().to_string();
         let file = File::create(path).map_err(|e| Failure::io(&format!("create {shown}"), &e))?;
@@ -51,12 +97,7 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
         let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
         trace.finish().map_err(|e| Failure::io(&format!("write {shown}"), &e))?;
     }
-    let mut out = Output::new();
-    match args.json {
-        true => out.json(&report)?,
-        false => out.lines(&table(&report))?,
-    }
-    out.finish()
+    Ok(report)
 }
 
 fn advance(simulation: &mut Simulation) -> Result<Report, Failure> {
@@ -72,30 +113,65 @@ fn advance(simulation: &mut Simulation) -> Result<Report, Failure> {
     Ok(simulation.report())
 }
 
-/// The configuration that the arguments give.
-fn config(args: &SimulateArgs) -> Result<Config, Failure> {
-    let mut config = match &args.config {
-        None => Config {
+/// A configuration of a file, with its name where the file has several.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    name: Option<String>,
+    config: Config,
+}
+
+/// A file of several configurations, as `docs/papers` has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cases {
+    cases: Vec<Case>,
+}
+
+/// The configurations of `--config`, or the default one, before other options override them.
+fn chosen(args: &SimulateArgs) -> Result<Vec<Case>, Failure> {
+    let Some(path) = &args.config else {
+        let config = Config {
             policy: with_buffer(&PolicyOptions::default(), Config::default().buffer_bytes),
             ..Config::default()
-        },
-        Some(path) => {
-            let shown = path.display();
-            let text = std::fs::read_to_string(path)
-                .map_err(|e| Failure::io(&format!("read {shown}"), &e))?;
-            let malformed = |e: &dyn Display| {
-                Failure::new(Exit::Input, format!("{shown}: {e}; for example: {CONFIG}"))
-            };
-            // Serde takes an array for the fields in their order.
-            if !text.trim_start().starts_with('{') {
-                return Err(malformed(&"expected a JSON object"));
-            }
-            let config: Config = serde_json::from_str(&text).map_err(|e| malformed(&e))?;
-            // The options are not to blame for the file.
-            Simulation::new(config.clone()).map_err(|e| Failure::from(e).at(&shown.to_string()))?;
-            config
+        };
+        return Ok(vec![Case { name: None, config }]);
+    };
+    let shown = path.display();
+    let text =
+        std::fs::read_to_string(path).map_err(|e| Failure::io(&format!("read {shown}"), &e))?;
+    let malformed =
+        |e: &dyn Display| Failure::new(Exit::Input, format!("{shown}: {e}; for example: {CONFIG}"));
+    // Serde takes an array for the fields in their order.
+    if !text.trim_start().starts_with('{') {
+        return Err(malformed(&"expected a JSON object"));
+    }
+    let parsed: serde_json::Value = serde_json::from_str(&text).map_err(|e| malformed(&e))?;
+    let mut cases = match parsed.get("cases") {
+        Some(_) => serde_json::from_str::<Cases>(&text).map_err(|e| malformed(&e))?.cases,
+        None => {
+            let config = serde_json::from_str(&text).map_err(|e| malformed(&e))?;
+            vec![Case { name: None, config }]
         }
     };
+    if let Some(part) = &args.case {
+        let names: Vec<_> = cases.iter().flat_map(|case| case.name.clone()).collect();
+        cases.retain(|case| case.name.as_ref().is_some_and(|name| name.contains(part)));
+        if cases.is_empty() {
+            let sentence =
+                format!("{shown}: expected a case of {names:?}, found none with {part:?}");
+            return Err(Failure::new(Exit::Usage, sentence));
+        }
+    }
+    for Case { config, .. } in &cases {
+        // The options are not to blame for the file.
+        Simulation::new(config.clone()).map_err(|e| Failure::from(e).at(&shown.to_string()))?;
+    }
+    Ok(cases)
+}
+
+/// The configuration that the arguments give, over one that was chosen.
+fn configured(args: &SimulateArgs, mut config: Config) -> Result<Config, Failure> {
     let set = |field: &mut u64, given: Option<u64>| *field = given.unwrap_or(*field);
     set(&mut config.buffer_bytes, args.buffer_bytes);
     set(&mut config.key_bytes, args.key_bytes);

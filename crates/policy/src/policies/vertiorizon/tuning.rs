@@ -8,10 +8,11 @@
 //!    false positives of a filter.
 //!    **Where the costs of the device are known,** a page that is merged counts by its time over that of a block that
 //!    is read at random. Merges run beside reads, and the slower of the two is the bound: an operation costs
-//!    `sqrt(reads^2 + merges^2)`, which is near the greater one. Then the totals count, not the differences of
-//!    designs: a point read fetches its own block, and the part below has runs and writes as well. If leveled, two, and
-//!    T * sqrt(2) for each entry, the paper's `T1 + T^2 / (2 * T1)`. If tiered, T / sqrt(2) + T, and 2 + T / 2: a
-//!    table goes down through both levels, and is merged in place in V2 with half of its runs.
+//!    `(reads^4 + merges^4)^(1/4)`, which is near the greater one and prefers less of the other. Then the totals
+//!    count, not the differences of designs: a point read fetches its own block, and the part below has runs and
+//!    writes as well. If leveled, two, and T * sqrt(2) for each entry, the paper's `T1 + T^2 / (2 * T1)`. If tiered,
+//!    T / sqrt(2) + T, and 2 + T / 2: a table goes down through both levels, and is merged in place in V2 with half
+//!    of its runs.
 //! 3. Of all designs of 1 to log2 n levels the cheapest is chosen; of equals the one with fewer levels,
 //!    and leveling. Another merge policy below has to save a tenth, since the part below is rewritten for it.
 //! 4. **Skew.** Where buffers repeat the same keys, j of them together hold less than j buffers, so that a
@@ -127,7 +128,8 @@ impl Workload {
         let runs = runs + runs_below;
         let reads = points * (1.0 + self.false_positives * runs) + ranges * runs;
         let merges = updates * (written + written_below) / of_a_page * page;
-        (reads * reads + merges * merges).sqrt()
+        let fourth = |cost: f64| cost * cost * cost * cost;
+        (fourth(reads) + fourth(merges)).sqrt().sqrt()
     }
 
     /// Writes of an entry by the part below, and its runs.
