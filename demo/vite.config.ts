@@ -29,10 +29,13 @@ export default defineConfig({
   plugins: [svelte(), preloads],
   // The site works under any path.
   base: "./",
-  // The package is a link to its folder beside this one; the simulator's module is built there.
+  // The package is a link to its folder beside this one; the site's modules are built there.
   server: { fs: { allow: [".."] } },
   resolve: {
-    alias: { "terrane-sim": at("../target/sim-wasm") },
+    alias: {
+      "terrane-sim": at("../target/sim-wasm"),
+      "terrane-foreign": at("../target/foreign-wasm"),
+    },
   },
   build: {
     target: "es2022",

@@ -6,7 +6,12 @@ const patience = Number(process.env["TERRANE_PATIENCE"] ?? 1);
 
 export default defineConfig({
   plugins: [svelte()],
-  resolve: { alias: { "terrane-sim": new URL("../target/sim-wasm", import.meta.url).pathname } },
+  resolve: {
+    alias: {
+      "terrane-sim": new URL("../target/sim-wasm", import.meta.url).pathname,
+      "terrane-foreign": new URL("../target/foreign-wasm", import.meta.url).pathname,
+    },
+  },
   // A busy machine is slow, not wrong.
   test: { include: ["test/*.test.ts"], testTimeout: patience * 120_000 },
 });

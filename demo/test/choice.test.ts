@@ -31,6 +31,19 @@ test("gets make tiered compaction cheaper, and scans leveled", () => {
   expect(deviceMicros(of("leveled", SCANS))).toBeLessThan(deviceMicros(of("tiered", SCANS)));
 });
 
+test("heavy writes and range scans have the order of costs that the short answer gives", () => {
+  const mix: Mix = { update: 90, read: 0, scan: 10 };
+  const all = new Map(POLICIES.map(({ name }) => [name, mixCosts(report(name as never, mix))]));
+  const of = (name: string) => all.get(name) ?? costs(Number.NaN, Number.NaN, Number.NaN);
+  const order = ["horizontal-leveling", "spooky", "lazy-leveled", "leveled", "tiered"];
+  const micros = order.map((name) => deviceMicros(of(name)));
+  expect(micros).toEqual(micros.toSorted((a, b) => a - b));
+  expect(Math.min(...[...all.values()].map(deviceMicros))).toBe(micros[0]);
+  expect(of("horizontal-leveling").space).toBeCloseTo(2.3, 1);
+  expect(of("spooky").space).toBeCloseTo(1.3, 1);
+  expect(of("leveled").write / of("tiered").write).toBeGreaterThan(2.5);
+});
+
 test("every policy takes the configuration of a mix", () => {
   for (const { name } of POLICIES) {
     simulation(mixConfig(name as Settings["policy"], GETS)).free();

@@ -1,6 +1,7 @@
 /** Files of the visualizer: a trace saved and opened again, rows of one's own, pictures. */
 
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { expect, type Page, test } from "./fixtures.ts";
 import { clock, open, openSimulated, simulated, slider } from "./visualizer.ts";
 
@@ -61,6 +62,54 @@ test("a trace that is saved shows the same when it is opened", async ({ context,
   await expect(other.getByRole("alert")).toContainText("This trace ends at");
   await other.getByRole("button", { name: "close" }).click();
   await expect(other.locator(".opened")).toHaveCount(0);
+});
+
+/** Drops a file on the page, as a hand does. */
+async function drop(page: Page, name: string, content: Buffer): Promise<void> {
+  const files = await page.evaluateHandle(
+    ([name, base64]) => {
+      const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+      const files = new DataTransfer();
+      files.items.add(new File([bytes], name));
+      return files;
+    },
+    [name, content.toString("base64")] as const,
+  );
+  await page.locator("main").dispatchEvent("dragover", { dataTransfer: files });
+  await expect(page.locator(".held")).toBeVisible();
+  await page.locator("main").dispatchEvent("drop", { dataTransfer: files });
+  await expect(page.locator(".held")).toHaveCount(0);
+}
+
+test("a MANIFEST of RocksDB is dropped on the page, and shown as its history", async ({
+  context,
+  origin,
+}) => {
+  const page = await context.newPage();
+  await open(page, origin, "policy=tiered");
+  const data = new URL("../../crates/foreign/data/rocksdb-leveled", import.meta.url);
+  await drop(page, "MANIFEST-000005", readFileSync(data));
+  const sentence = page.locator(".sentence");
+  await expect(sentence).toContainText("MANIFEST-000005");
+  await expect(sentence).toContainText("column family default of a RocksDB store");
+  await simulated(page);
+  await page.keyboard.press("t");
+  await slider(page).press("End");
+  const rows = page.locator(".tables tbody tr");
+  await expect(rows).toHaveCount(8);
+  await page.getByRole("combobox", { name: "Column family" }).selectOption("users");
+  await expect(sentence).toContainText("column family users of a RocksDB store");
+  await simulated(page);
+  await slider(page).press("End");
+  await expect(rows).toHaveCount(4);
+  await expect(rows.first()).toContainText("k000017");
+  await expect(page.locator("[role=alert]")).toHaveCount(0);
+  // Other bytes that start alike are refused, and what is shown stays.
+  await drop(page, "noise.bin", Buffer.from([0, 0, 0, 0, 9, 0, 1, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9]));
+  await expect(page.locator("#files [role=alert]")).toContainText(
+    "noise.bin cannot be shown: expected a MANIFEST of RocksDB, Pebble or LevelDB",
+  );
+  await expect(sentence).toContainText("column family users of a RocksDB store");
 });
 
 test("an event of the wrong shape ends a trace with a message", async ({ context, origin }) => {

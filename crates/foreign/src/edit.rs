@@ -215,11 +215,22 @@ impl Edit {
                 reader.bytes()?;
             }
             6 => self.removed.push((reader.level()?, reader.number()?)),
-            7 | 100 | 102 | 103 => self.added.push(table(tag, reader, rules)?),
-            104 if rules == Rules::Pebble => self.added.push(table(tag, reader, rules)?),
+            7 | 100 | 102 | 103 => self.add(table(tag, reader, rules)?, rules),
+            104 if rules == Rules::Pebble => self.add(table(tag, reader, rules)?, rules),
             _ => return Err(("a tag that is known", tag.to_string())),
         }
         Ok(())
+    }
+}
+
+impl Edit {
+    /// Adds a table, which may be as only the engine of these rules writes it.
+    fn add(&mut self, (added, is_own): (Added, bool), rules: Rules) {
+        self.added.push(added);
+        match rules {
+            Rules::RocksDb => self.is_rocksdb |= is_own,
+            Rules::Pebble => self.is_pebble |= is_own,
+        }
     }
 }
 
@@ -231,8 +242,9 @@ fn skip_blob_fields(reader: &mut Reader) -> Result<(), Bad> {
     Ok(())
 }
 
-/// Reads a table: in LevelDB's form (7), or in one of RocksDB's (100, 102, 103) or Pebble's (104).
-fn table(tag: u64, reader: &mut Reader, rules: Rules) -> Result<Added, Bad> {
+/// Reads a table: in LevelDB's form (7), or in one of RocksDB's (100, 102, 103) or Pebble's (103, 104). Returns whether
+/// only the engine of these rules writes it so: RocksDB with the time of the oldest ancestor, Pebble without.
+fn table(tag: u64, reader: &mut Reader, rules: Rules) -> Result<(Added, bool), Bad> {
     let level = reader.level()?;
     let number = reader.number()?.min(NUMBER_MAX);
     if tag == 102 {
@@ -257,10 +269,17 @@ fn table(tag: u64, reader: &mut Reader, rules: Rules) -> Result<Added, Bad> {
         created: None,
         is_virtual: false,
     };
+    let mut has_ancestor = false;
     if tag >= 103 {
-        while custom_field(&mut added, reader, rules)? {}
+        while let Some(field) = custom_field(&mut added, reader, rules)? {
+            has_ancestor |= field == 5;
+        }
     }
-    Ok(added)
+    let is_own = match rules {
+        Rules::RocksDb => has_ancestor,
+        Rules::Pebble => added.created.is_some() && !has_ancestor,
+    };
+    Ok((added, is_own))
 }
 
 /// The bounds of a table that may have range keys: those of its points, if it has any, joined with theirs.
@@ -278,11 +297,11 @@ fn bounds(reader: &mut Reader) -> Result<(Vec<u8>, Vec<u8>), Bad> {
     })
 }
 
-/// Reads a further field of a table. Returns `false` at their end.
-fn custom_field(added: &mut Added, reader: &mut Reader, rules: Rules) -> Result<bool, Bad> {
+/// Reads a further field of a table. Returns its tag, or `None` at their end.
+fn custom_field(added: &mut Added, reader: &mut Reader, rules: Rules) -> Result<Option<u64>, Bad> {
     let tag = reader.number()?;
     match (tag, rules) {
-        (1, _) => return Ok(false),
+        (1, _) => return Ok(None),
         // Of RocksDB the time of its oldest ancestor (5) and of its file (6), of Pebble of its file (6).
         (5 | 6, _) => {
             let seconds = Reader(reader.bytes()?).number()?;
@@ -310,5 +329,5 @@ fn custom_field(added: &mut Added, reader: &mut Reader, rules: Rules) -> Result<
         }
         _ => drop(reader.bytes()?),
     }
-    Ok(true)
+    Ok(Some(tag))
 }

@@ -27,17 +27,17 @@ pub fn run(workspace: &Workspace, port: u16, open: bool) -> Result<()> {
     serve::forever(&listener, &workspace.path("demo/dist"))
 }
 
-/// Brings `demo/dist` up to date, and the simulator's module for it. The npm package must be built.
+/// Brings `demo/dist` up to date, and the modules for it. The npm package must be built.
 ///
 /// # Errors
 /// When npm's packages cannot be installed, or the build fails.
 pub fn build(workspace: &Workspace) -> Result<()> {
     setup::ensure(workspace, &[&DEMO])?;
-    let simulator = wasm::simulator(workspace, wasm::Profile::Release)?;
+    let modules = wasm::site(workspace, wasm::Profile::Release)?;
     let mut inputs = DEMO.sources(workspace)?;
     inputs.push(workspace.path("bindings-js/dist"));
     inputs.push(workspace.path("bindings-js/wasm"));
-    inputs.push(simulator);
+    inputs.extend(modules);
     let step = Step {
         stamp: workspace.path("target/xtask/demo.stamp"),
         key: String::new(),

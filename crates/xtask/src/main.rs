@@ -84,7 +84,7 @@ enum Command {
     /// Keep a processor busy until the standard input ends
     #[command(hide = true)]
     Busy,
-    /// Build the Wasm module and the npm package around it, and the simulator's module
+    /// Build the Wasm module and the npm package around it, and the modules of the site
     Wasm {
         /// Optimised for speed, the default
         #[arg(long, conflicts_with = "dev")]
@@ -181,7 +181,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Wasm { release: _, dev } => {
             let profile = if dev { wasm::Profile::Dev } else { wasm::Profile::Release };
             wasm::build(&workspace, profile)?;
-            wasm::simulator(&workspace, profile)?;
+            wasm::site(&workspace, profile)?;
         }
         Command::Bench { subject, arguments } => bench::run(&workspace, subject, &arguments)?,
         Command::Papers { scale, paper, figure, configurations } => {

@@ -313,10 +313,10 @@ fn clippy(run: &Run) -> Result<String> {
 }
 
 fn clippy_wasm(run: &Run) -> Result<String> {
-    let mut command =
-        wasm::cargo(run.workspace, &["clippy", "-p", "terrane-wasm", "-p", "terrane-sim-wasm"]);
+    let mut command = wasm::cargo(run.workspace, &["clippy", "-p", "terrane-wasm"]);
+    command.args(["-p", "terrane-sim-wasm", "-p", "terrane-foreign-wasm"]);
     command.args(["--", "-D", "warnings"]);
-    run.with(&[&CLIPPY, &WasmTarget], "cargo clippy -p terrane-wasm -p terrane-sim-wasm", command)
+    run.with(&[&CLIPPY, &WasmTarget], "cargo clippy of the modules", command)
 }
 
 fn documentation(run: &Run) -> Result<String> {
@@ -384,18 +384,23 @@ fn wasm_build(run: &Run) -> Result<String> {
     wasm::build(run.workspace, profile)?;
     // The quick run has no step that needs it.
     if !run.is_quick() {
-        wasm::simulator(run.workspace, profile)?;
+        wasm::site(run.workspace, profile)?;
     }
     Ok(String::new())
 }
 
-/// The simulator's module against the command.
+/// The modules of the site against the command.
 fn simulator_tests(run: &Run) -> Result<String> {
-    let module = wasm::simulator(run.workspace, wasm::Profile::Release)?;
-    let mut command = run.workspace.command("node");
-    command.args(NODE_TESTS).arg("crates/sim-wasm/test/agreement.test.js");
-    command.env("MODULE", module).env("TERRANE", command_line(run)?);
-    run.with(&[], "node --test in crates/sim-wasm", command)
+    let modules = wasm::site(run.workspace, wasm::Profile::Release)?;
+    let terrane = command_line(run)?;
+    let mut output = String::new();
+    for (module, source) in modules.into_iter().zip(["crates/sim-wasm", "crates/foreign-wasm"]) {
+        let mut command = run.workspace.command("node");
+        command.args(NODE_TESTS).arg(format!("{source}/test/agreement.test.js"));
+        command.env("MODULE", module).env("TERRANE", &terrane);
+        output += &run.with(&[], &format!("node --test in {source}"), command)?;
+    }
+    Ok(output)
 }
 
 /// The command, as the Rust tests built it for its own tests: built by itself, it would have other

@@ -1,4 +1,4 @@
-//! The browser builds: the engine with the npm package around it, and the simulator.
+//! The browser builds: the engine with the npm package around it, the simulator, and the reader of histories.
 //!
 //! 1. wasm-pack compiles a crate and writes its JavaScript, with the tools that are here: it
 //!    downloads nothing.
@@ -11,7 +11,7 @@
 //!    with them: for size, where a panic traps without its message (9 kB less), and for the build with
 //!    threads with atomics. That one has JavaScript of its own.
 //! 4. The release package is weighed as a server would send it, and is refused above a bound. The
-//!    simulator is weighed.
+//!    modules of the site are weighed.
 //!
 //! No part runs again while its inputs are older than its output.
 
@@ -167,6 +167,17 @@ const SIMULATOR: Module = Module {
     output: "target/sim-wasm",
 };
 
+/// The reader of other engines' histories.
+const HISTORIES: Module = Module {
+    source: "crates/foreign-wasm",
+    parts: &["crates/types", "crates/policy", "crates/foreign", "crates/foreign-wasm"],
+    name: "terrane_foreign",
+    glue: "terrane_foreign",
+    cargo_options: &[],
+    output: "target/foreign-wasm",
+    ..SIMULATOR
+};
+
 /// Compilation of the module.
 #[derive(Clone, Copy)]
 pub enum Profile {
@@ -235,20 +246,21 @@ pub fn build(workspace: &Workspace, profile: Profile) -> Result<()> {
     weigh(workspace, profile)
 }
 
-/// Brings the simulator's module up to date, and returns the folder where it lies.
+/// Brings the modules of the site up to date, and returns the folders of the simulator and of the reader of histories.
 ///
 /// # Errors
 /// A missing tool, or the build step that failed.
-pub fn simulator(workspace: &Workspace, profile: Profile) -> Result<PathBuf> {
+pub fn site(workspace: &Workspace, profile: Profile) -> Result<[PathBuf; 2]> {
     let needs: [&dyn Need; 5] = [&WasmTarget, &WasmPack, &WasmBindgen, &node::Node, &BINDINGS];
     setup::ensure(workspace, &needs)?;
-    SIMULATOR.bring_up_to_date(workspace, profile)?;
-    let folder = workspace.path(SIMULATOR.output);
-    let mut weigh = workspace.command("node");
-    weigh.args(["--print", WEIGH]).arg(SIMULATOR.file(workspace));
-    let weight = progress::run("weighing the simulator", weigh)?;
-    progress::say(&format!("  simulator: {}", weight.trim_end()));
-    Ok(folder)
+    for (module, name) in [(SIMULATOR, "simulator"), (HISTORIES, "reader of histories")] {
+        module.bring_up_to_date(workspace, profile)?;
+        let mut weigh = workspace.command("node");
+        weigh.args(["--print", WEIGH]).arg(module.file(workspace));
+        let weight = progress::run(&format!("weighing the {name}"), weigh)?;
+        progress::say(&format!("  {name}: {}", weight.trim_end()));
+    }
+    Ok([SIMULATOR, HISTORIES].map(|module| workspace.path(module.output)))
 }
 
 impl Module {
@@ -326,11 +338,11 @@ impl Module {
         let glue = fs::read_to_string(built.join(format!("{}.js", self.glue)))?;
         let (script, declaration) = if self.threads {
             has_shared_memory(&glue)?;
-            ("glue_threads", THREADS_DECLARATION)
+            ("glue_threads", THREADS_DECLARATION.to_owned())
         } else {
             let types = format!("{}.d.ts", self.glue);
             fs::copy(built.join(&types), output.join(&types))?;
-            ("glue", DECLARATION)
+            ("glue", DECLARATION.replace("terrane.js", &format!("{}.js", self.glue)))
         };
         fs::write(output.join(format!("{script}.d.ts")), declaration)?;
         let module = built.join(format!("{}_bg.wasm", self.glue));

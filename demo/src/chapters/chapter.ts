@@ -19,6 +19,12 @@ export interface Watched {
   sights: readonly SightName[];
 }
 
+/** A question that a chapter answers, and the answer in a few sentences. */
+export interface Answer {
+  ask: string;
+  answer: string;
+}
+
 /** A chapter. */
 export interface Chapter {
   id: string;
@@ -28,6 +34,8 @@ export interface Chapter {
   title: string;
   /** Knowledge needed before the example. */
   hook: string[];
+  /** Answers to be found without an example, a recording or a guess. */
+  answers: Answer[];
   /** The paper's example, to be tried. */
   figure: Component;
   /** A recording that shows what the chapter says. */

@@ -1,11 +1,12 @@
 /**
- * The files that a visitor opens: an exported store or a trace, which are shown as they are, or rows, which are
- * written to a store.
+ * The files that a visitor opens: an exported store, a trace or a MANIFEST of another engine, which are shown as they
+ * are, or rows, which are written to a store.
  */
 
 import { bytes } from "../format.ts";
 import { columnsOf, guessFormat, NUMBER, readerOf, usualColumns } from "./parse.ts";
 import { isTraceLine } from "./event-log.ts";
+import { startsAsManifest, tooLargeManifest } from "./manifest.ts";
 import type { Write } from "./operations.ts";
 import { isLive, RANGES, type Settings } from "./settings.ts";
 import { firstLine, readTrace } from "./trace.ts";
@@ -14,6 +15,7 @@ import { firstLine, readTrace } from "./trace.ts";
 export type Opened =
   | { type: "store"; name: string; file: File }
   | { type: "trace"; name: string; file: File }
+  | { type: "manifest"; name: string; file: File }
   | { type: "rows"; name: string; rows: Write[] };
 
 /** Source that is shown instead of a workload: a file, or a process. */
@@ -24,6 +26,8 @@ export interface ShownFile {
   store?: "own" | "copy";
   /** Whether it was recorded elsewhere, so that only its header describes it. */
   elsewhere?: boolean;
+  /** Column families of another engine's store, where there are several: which is shown, and a way to show another. */
+  families?: { shown: string; all: readonly string[]; show: (family: string) => Promise<void> };
 }
 
 /** The most bytes of a file of text: the page holds what it says. */
@@ -50,6 +54,11 @@ async function isStore(file: File): Promise<boolean> {
 export async function openFile(file: File): Promise<Opened> {
   if (await isStore(file)) return { type: "store", name: file.name, file };
   const { name } = file;
+  if (await startsAsManifest(file)) {
+    const large = tooLargeManifest(file);
+    if (large !== undefined) throw new Error(large);
+    return { type: "manifest", name, file };
+  }
   if (file.size > BYTES_MAX) {
     throw new Error(`${name} has ${bytes(file.size)}; a page holds at most ${bytes(BYTES_MAX)}.`);
   }

@@ -3,6 +3,7 @@
 import type { RecordedEvent } from "../timeline/events.ts";
 import { Timeline } from "../timeline/timeline.ts";
 import { tooMuch } from "./bounds.ts";
+import type { ForeignSource } from "./manifest.ts";
 import type { ReadPath } from "./read-path.ts";
 import type { Recording, Status } from "./recording.ts";
 import { type Settings, UNKNOWN, withPolicy } from "./settings.ts";
@@ -13,8 +14,8 @@ import { messageOf } from "../message.ts";
 /** Batches that the worker is ahead of the page. */
 const AHEAD = 2;
 
-/** Reads a trace in a worker. */
-export async function* readInWorker(file: File): AsyncGenerator<Batch> {
+/** Reads a trace in a worker, or a MANIFEST as one. */
+export async function* readInWorker(file: File, foreign?: ForeignSource): AsyncGenerator<Batch> {
   const worker = new Worker(new URL("./trace-worker.ts", import.meta.url), { type: "module" });
   const replies: PromiseWithResolvers<Reply>[] = [];
   let heard = 0;
@@ -28,7 +29,7 @@ export async function* readInWorker(file: File): AsyncGenerator<Batch> {
     // Replies that nobody waits for fail unheard.
     reply.promise.catch(() => undefined);
     replies.push(reply);
-    worker.postMessage({ file } satisfies Next);
+    worker.postMessage({ file, foreign } satisfies Next);
   };
   try {
     for (let i = 0; i < AHEAD; i++) ask();

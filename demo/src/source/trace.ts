@@ -10,6 +10,7 @@ import type { RecordedEvent } from "../timeline/events.ts";
 import { bytes } from "../format.ts";
 import { LINE_MAX } from "./bounds.ts";
 import { readEvent } from "./event-log.ts";
+import type { ForeignFacts } from "./manifest.ts";
 
 /** Events that follow each other in a trace. */
 export interface Batch {
@@ -18,10 +19,12 @@ export interface Batch {
   share: number;
   /** Reason why the trace ends before its file, if it does. */
   problem: string | undefined;
+  /** Facts of another engine's store besides the events, in the first batch. */
+  foreign?: ForeignFacts;
 }
 
 /** The most events of a batch. */
-const BATCH = 250;
+export const BATCH = 250;
 
 /** Reads a trace. */
 export async function* readTrace(file: Blob): AsyncGenerator<Batch> {

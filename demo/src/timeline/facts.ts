@@ -54,7 +54,7 @@ export interface Bucket {
   from: Uint8Array;
   /** Bytes flushed into it lately. */
   volume: number;
-  /** Its share of them, by a fair share. */
+  /** Its share of them, divided by an equal share. */
   temperature: number;
 }
 

@@ -382,7 +382,7 @@ function split(timeline: Timeline): Sight | undefined {
       to: event.micros + AFTER,
       target: { key: added.from },
       sentence:
-        `This bucket got ${hot.temperature.toFixed(1)} times its fair share of what was flushed lately, more ` +
+        `This bucket got ${hot.temperature.toFixed(1)} times an equal share of what was flushed lately, more ` +
         "than 2. It is split here, so that two workers can merge it.",
     };
   }

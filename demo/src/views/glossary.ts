@@ -20,9 +20,18 @@ export const GLOSSARY = {
   "held twice": "Bytes that are on disk as inputs and as outputs, until the merge is done.",
   "brought down": "Bytes that were read in a higher level than the one they were written to.",
   tombstone: "An entry that says that its key is deleted, until older versions of it are gone.",
+  snapshot:
+    "A view of the store as it was at one moment. What it shows is kept until it is closed.",
+  block: "A part of a table, a few KiB, which is read as a whole.",
   filter: "A few bits for each key of a table, which say that a key is not there, or may be.",
   "false positive":
     "A filter that says maybe for a key that is not there: a block is read for nothing.",
+  sync: "The system puts what was written to a file on the device. Until then a power failure may take it.",
+  "write stall": "Writes wait until a flush or a merge has made room.",
+  debt: "Bytes that must still be merged before no level is over its limit.",
+  leveling: "A level is one run, with which whatever arrives is merged.",
+  tiering: "A level collects several runs, which are merged once, on their way down.",
+  prefix: "The first bytes of a key, such as the customer in customer/order.",
   partitioner: "The rule for the keys at which outputs are cut into tables.",
   counter: "The number of admissions or merges until a level is merged.",
   bucket: "A range of keys of level 0, which is merged by a job of its own.",

@@ -6,7 +6,9 @@ import type { AxisBy } from "../layout/key-axis.ts";
 import type { WrongFilter } from "../layout/sight.ts";
 import { WHOLE, type Zoom } from "../layout/zoom.ts";
 import { addressOf, attach } from "../source/attached.ts";
+import { foreignModule } from "../source/foreign-module.ts";
 import { ImportedStore, removeImport } from "../source/imported.ts";
+import { optionsAmong } from "../source/manifest.ts";
 import { openFile, settingsOfRows, type ShownFile } from "../source/opened.ts";
 import type { Write } from "../source/operations.ts";
 import { ownStore, removeOwnStore } from "../source/own-store.ts";
@@ -22,7 +24,9 @@ import { removeRemains } from "../source/live.ts";
 import { DEFAULTS, DEVICES, isLive, type Settings, sizesOf } from "../source/settings.ts";
 import { decode, OWN_STORE, type SameBy, type View } from "../source/link.ts";
 import { StoreRecording, type StoreSource } from "../source/store-recording.ts";
+import type { Batch } from "../source/trace.ts";
 import { readInWorker, TraceRecording } from "../source/trace-recording.ts";
+import { messageOf } from "../message.ts";
 import type { Wait } from "../timeline/history.ts";
 import type { Speeds } from "../timeline/limit.ts";
 import { Lookout } from "../timeline/lookout.ts";
@@ -194,17 +198,25 @@ export class Player extends Clock {
     return this.recording.store;
   }
 
-  /** Shows an exported store or a trace, or has the engine write the rows of a file. */
-  async openFile(file: File): Promise<void> {
+  /**
+   * Shows an exported store, a trace or a MANIFEST, which may have its OPTIONS file with it, or has the engine write
+   * the rows of a file.
+   */
+  async openFiles(files: readonly File[]): Promise<void> {
+    const { file, options } = optionsAmong(files);
     const opened = await openFile(file);
     this.selected = undefined;
+    if (opened.type === "manifest") {
+      await this.#openManifest(file, (await options?.text()) ?? "", undefined);
+      return;
+    }
     if (opened.type === "store") {
       const { name, file } = opened;
       this.#showStore(new ImportedStore(file), { name, problem: undefined, store: "copy" });
       return;
     }
     if (opened.type === "trace") {
-      this.#openTrace(opened.file);
+      this.#openTrace(opened.file.name, readInWorker(opened.file));
       return;
     }
     this.file = { name: opened.name, problem: undefined };
@@ -214,8 +226,28 @@ export class Player extends Clock {
     this.playing = true;
   }
 
+  /** Shows the history of a column family of another engine's store, unless the file is no MANIFEST. */
+  async #openManifest(file: File, options: string, family: string | undefined): Promise<void> {
+    const module = await foreignModule();
+    const batches = readInWorker(file, { module, options, family });
+    const { value: first } = await batches.next().catch((error: unknown) => {
+      const expected = "expected a MANIFEST of RocksDB, Pebble or LevelDB";
+      throw new Error(`${file.name} cannot be shown: ${expected}, found ${messageOf(error)}.`);
+    });
+    async function* all(): AsyncGenerator<Batch> {
+      if (first !== undefined) yield first;
+      yield* batches;
+    }
+    this.selected = undefined;
+    this.#openTrace(file.name, all());
+    const { family: shown = "", families = [] } = first?.foreign ?? {};
+    if (this.file === undefined || families.length < 2) return;
+    const show = (family: string) => this.#openManifest(file, options, family);
+    this.file = { ...this.file, families: { shown, all: families, show } };
+  }
+
   /** Shows a trace, as far as it is read. */
-  #openTrace(file: File): void {
+  #openTrace(name: string, batches: AsyncIterable<Batch>): void {
     this.#remember();
     const settings = $state.snapshot(this.settings) as Settings;
     const changed = () => {
@@ -224,8 +256,8 @@ export class Player extends Clock {
         this.file = { ...this.file, problem: recording.problem };
       this.#grown();
     };
-    const recording = new TraceRecording(settings, readInWorker(file), changed);
-    this.file = { name: file.name, problem: undefined, elsewhere: true };
+    const recording = new TraceRecording(settings, batches, changed);
+    this.file = { name, problem: undefined, elsewhere: true };
     this.#show(recording);
   }
 

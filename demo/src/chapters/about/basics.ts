@@ -19,6 +19,21 @@ export const basics: Chapter = {
       "and so on down. A read asks from the top, and stops at the first place that has the " +
       "key. The newest version of a deleted key is a tombstone, which hides those below it.",
   ],
+  answers: [
+    {
+      ask: "What is an LSM tree?",
+      answer:
+        "A store that never changes data in place. Writes gather in a memtable; a full one is written as a sorted " +
+        "file, a table, into level 0. Merges combine tables into fewer and larger ones in deeper levels, and drop " +
+        "the versions that newer ones replaced.",
+    },
+    {
+      ask: "Where does a read find the newest version of a key?",
+      answer:
+        "In the first place that has the key, from the top: memtable, level 0, level 1, and so on down. Newer data " +
+        "always lies above older data, so the read stops there.",
+    },
+  ],
   figure: Basics,
   watch: { settings: sized({ policy: "leveled" }), sights: ["newest"] },
   lesson: "Newer lies above; the first hit wins, even if it says that the key is deleted.",

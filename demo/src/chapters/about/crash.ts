@@ -18,6 +18,15 @@ export const crash: Chapter = {
       "order: if a write is there after the crash, so are all before it, and no write is " +
       "there in part.",
   ],
+  answers: [
+    {
+      ask: "What does a power failure take?",
+      answer:
+        "Only the newest writes: those after the last sync. What was synced stays, and so does all that was " +
+        "written before it. Of the writes after the last sync any number may be lost, always the newest of them, " +
+        "and no write is left in part.",
+    },
+  ],
   figure: Crash,
   lesson: "A sync makes everything before it durable; after it, you bet on the power.",
   question: {

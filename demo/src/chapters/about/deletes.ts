@@ -19,6 +19,14 @@ export const deletes: Chapter = {
     "The tombstone itself takes space, and scans pass over it. It may go once nothing is left for it to hide: no " +
       "older version in a level below, and no snapshot, an open view of the store, from before the delete.",
   ],
+  answers: [
+    {
+      ask: "Why does a delete write something, and when is it gone?",
+      answer:
+        "Tables never change, so a delete writes a tombstone that hides the older versions of its key. A merge may " +
+        "drop the tombstone once no older version lies below, and no snapshot needs it: mostly in the last level.",
+    },
+  ],
   figure: Tombstones,
   watch: { settings: sized({ ...DELETING, policy: "leveled" }), sights: ["kept", "dropped"] },
   lesson: "A tombstone may go where nothing older lies below: mostly in the last level, and late.",

@@ -33,6 +33,15 @@ export const filters: Chapter = {
       "a false positive, for which a block is read for nothing. Each further bit per key makes that rarer by the " +
       "same factor, 0.62.",
   ],
+  answers: [
+    {
+      ask: "What is a false positive, and what does it cost?",
+      answer:
+        "A filter says maybe for a key that its table does not hold. It costs one block, read from the device for " +
+        "nothing; the result of the get stays right. With 10 bits per key it happens to about one absent key in a " +
+        "hundred.",
+    },
+  ],
   figure: Filters,
   watch: {
     settings: sized({ policy: "tiered", workload: "uniform" }),

@@ -17,6 +17,17 @@ export const horizontal: Chapter = {
     "A lookup asks every run that is there. Merge early, and the new run of level 2 is " +
       "asked from then on; merge late, and level 1 piles up.",
   ],
+  answers: [
+    {
+      ask: "How do the counters of horizontal tiering choose when to merge?",
+      answer:
+        "Each level has a counter, and all start at the same number. Every admission, a batch of runs from level " +
+        "0, lowers the first by one. A level whose counter is 0 is due: all of its runs become one run of the next " +
+        "level, whose counter is lowered too, and so on down. Then the counters of the emptied levels start again " +
+        "at the present count of the level that the merge ended in. So merges are rare at first and ever more " +
+        "frequent; when all counters are 0, a new round is laid out for twice the data.",
+    },
+  ],
   figure: Horizontal,
   watch: { settings: sized({ policy: "horizontal-tiering" }), sights: ["admission"] },
   lesson:

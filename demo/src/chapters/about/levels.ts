@@ -19,6 +19,15 @@ export const levels: Chapter = {
       "for writes. Lazy leveling keeps a single run only in the largest level, where almost all " +
       "data is.",
   ],
+  answers: [
+    {
+      ask: "What is the difference between leveling and tiering?",
+      answer:
+        "Under leveling a level is one run, and what arrives is merged with it at once: few runs to read, many " +
+        "bytes written. Under tiering a level collects several runs before they are merged: few bytes written, " +
+        "many runs to read. Lazy leveling tiers all levels but the largest.",
+    },
+  ],
   figure: Levels,
   watch: { settings: sized({ policy: "leveled-full" }), sights: ["rewrite"] },
   lesson: "You do not avoid the cost of order; you choose whom to charge.",

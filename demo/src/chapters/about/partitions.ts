@@ -23,6 +23,24 @@ export const partitions: Chapter = {
     "So the cuts have to agree. Local-Range halves each run's own range of keys, and cuts of two runs " +
       "agree by chance; Global-Range halves the whole key space, and they agree always.",
   ],
+  answers: [
+    {
+      ask: "What is a trivial move, and when does it happen?",
+      answer:
+        "A table goes down a level without being rewritten: only the note of its level changes, and no byte of it " +
+        "is read or written. It happens when the table's range of keys overlaps no other table that takes part, " +
+        "neither among those that go down nor in the level they go to. With ascending keys all tables move.",
+    },
+    {
+      ask: "What does Global-Range do that Local-Range does not?",
+      answer:
+        "It cuts all runs at the same keys. Global-Range halves the whole key space until each part fits a table, " +
+        "so a cut of one run is a cut of the others wherever they are cut as finely. Local-Range halves only the " +
+        "range of keys that is merged, from its least key to its greatest: each run gets cuts of its own, and " +
+        "tables of different runs straddle each other. With shared cuts a compaction divides into many small " +
+        "groups, which workers merge in parallel, and a table alone in its part moves.",
+    },
+  ],
   figure: Partitions,
   watch: {
     settings: sized({

@@ -10,12 +10,22 @@ export const ptier: Chapter = {
   name: "PTierDB",
   title: "Which tables move down without being rewritten?",
   hook: [
-    "Keys often share prefixes: a table name, a user, a sensor. PTierDB cuts tables between " +
+    "Keys often share prefixes: a customer, a user, a sensor. PTierDB cuts tables between " +
       "prefixes and knows which prefixes each one holds. When tables go down a level, only " +
       "those that share a prefix with at least two others are merged; the rest are moved as they " +
       "are.",
     "The output of a merge is as new as its newest input. That is where care is needed: a " +
       "table that was moved must not end up below data that is older than its own.",
+  ],
+  answers: [
+    {
+      ask: "When does PTierDB merge, and when does it move?",
+      answer:
+        "A level that is full goes down whole. A table that overlaps no other moves. Of tables that overlap, those " +
+        "are merged that share a prefix with at least two others; two alone that share a prefix are merged if both " +
+        "have a single prefix, or both have several. All others move as they are, unless an old version would then " +
+        "lie above a newer one: such a table joins the merge.",
+    },
   ],
   figure: MoveOrMerge,
   watch: { settings: sized({ policy: "ptier", workload: "prefixes" }), sights: ["moves"] },

@@ -35,6 +35,14 @@ export const scans: Chapter = {
     "So a scan keeps a place in each run, and returns the least key of them all, again and again. To start, it reads " +
       "a block of every run, even if it returns only one key.",
   ],
+  answers: [
+    {
+      ask: "Why does a scan cost more than a get?",
+      answer:
+        "Filters know single keys, so a scan cannot skip a run: it reads at least one block of every run. A get " +
+        "reads one block, of the run that has its key.",
+    },
+  ],
   figure: Scans,
   watch: { settings: sized({ policy: "tiered", workload: "uniform" }), sights: ["runs"] },
   lesson: "A get pays for the run that has its key; a scan pays for every run that there is.",

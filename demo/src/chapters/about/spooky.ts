@@ -20,6 +20,22 @@ export const spooky: Chapter = {
       "the same keys, and a dividing merge higher up has seen to it: it cut its outputs where the largest " +
       "level is cut.",
   ],
+  answers: [
+    {
+      ask: "Why does a full merge need twice the space?",
+      answer:
+        "Its inputs must stay on disk until the whole output is safe, since a crash in between would lose them. " +
+        "The output is about as large as the inputs, so at the end all data is there twice.",
+    },
+    {
+      ask: "Why does Spooky have a dividing merge?",
+      answer:
+        "To let the largest merge run in pieces. The dividing merge writes the upper levels into level X, and cuts " +
+        "its output at the same keys as the tables of the largest level. After that, each table of the largest " +
+        "level and the tables above it with the same bounds are merged by themselves, one group after another, and " +
+        "each group frees its inputs before the next. So only one group is held twice rather than the whole level.",
+    },
+  ],
   figure: Dividing,
   watch: { settings: sized({ policy: "spooky" }), sights: ["dividing", "freed"] },
   lesson:

@@ -20,6 +20,14 @@ export const stalls: Chapter = {
     "Every run of level 0 is one more for reads to ask, so their number has a limit. At the limit writes wait until " +
       "a merge has taken some runs away: a write stall. The store is not broken: it works at the pace of its merges.",
   ],
+  answers: [
+    {
+      ask: "Why do writes wait?",
+      answer:
+        "They arrive faster than merges make room. Runs pile up in level 0, and at its limit writes wait until a " +
+        "merge has taken some away. Memory that is full of memtables holds writes up in the same way.",
+    },
+  ],
   figure: Debt,
   watch: { settings: sized(FAST), sights: ["wait"] },
   lesson: "A limit does not make merges faster; it decides when writes start to pay for them.",

@@ -1,6 +1,6 @@
 /** Buckets that are split where they are hot, and joined where they are cold. */
 
-/** A bucket's share of what was flushed lately, by a fair share of the first `count` buckets. */
+/** Shares of what was flushed lately, each divided by an equal share of the first `count` buckets. */
 export function temperatures(volumes: readonly number[], count: number): number[] {
   const sum = volumes.reduce((sum, volume) => sum + volume, 0);
   return volumes.map((volume) => (count * volume) / sum);
