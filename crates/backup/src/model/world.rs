@@ -129,6 +129,11 @@ impl World {
         Ok(())
     }
 
+    /// Whether a store of the lineage was noted.
+    pub fn has_lineage(&self, lineage: u64) -> bool {
+        self.history.keys().any(|(of, _)| *of == lineage)
+    }
+
     /// Adds the moments of a store since the last that was noted to the history.
     pub fn note(&mut self, at: usize) -> Verdict {
         let machine = &mut self.machines[at];

@@ -1,0 +1,89 @@
+//! Take-overs beside writers that run, and of places that were emptied.
+
+use crate::faulty::Faulty;
+use crate::fencing::{copy, objects_with, refused, take_over};
+use crate::stores::{folder, restored, rows, small, start, write, write_all};
+use object_store::ObjectStoreExt;
+use terrane::Db;
+use terrane_backup::{At, Error, State};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_take_over_shares_no_lineage_with_a_copy() {
+    let ((dir, path), objects) = (folder(), Faulty::new());
+    let db = Db::open(&path, small()).unwrap();
+    write(&db, 1);
+    db.close().unwrap();
+    let copied = dir.path().join("copy");
+    copy(&path, &copied);
+    let (db, other) = (Db::open(&path, small()).unwrap(), Db::open(&copied, small()).unwrap());
+    write_all(&other, 2..30);
+    // The store has claimed the place and has no manifest yet while the copy prepares its claim. The store uploads
+    // before that claim is there.
+    let (first, second) = (objects.holding("/manifest/"), objects.holding("/claim/"));
+    let starting = tokio::spawn({
+        let (db, first) = (db.clone(), first.clone());
+        async move { start(&db, &first).await }
+    });
+    first.held().await;
+    let taking = tokio::spawn({
+        let (other, second) = (other.clone(), second.clone());
+        async move { take_over(&other, &second).await }
+    });
+    second.held().await;
+    first.release();
+    let former = starting.await.unwrap().unwrap();
+    former.wait(write(&db, 50)).await.unwrap();
+    let (expected, cursor) = (rows(&db), db.feed_cursor());
+    second.release();
+    let later = taking.await.unwrap().unwrap();
+    later.wait(write(&other, 30)).await.unwrap();
+    let lost = former.wait(write(&db, 51)).await.unwrap_err();
+    assert!(matches!(lost, Error::Fenced { .. }), "{lost}");
+    // A subscriber of the former writer must not continue with batches of the copy.
+    assert_ne!(other.feed_cursor().lineage, cursor.lineage);
+    assert_eq!(restored(&objects, At::Cursor(cursor)).await.1, expected);
+    assert_eq!(restored(&objects, At::Newest).await.1, rows(&other));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_place_emptied_under_its_writer_is_taken_over() {
+    let ((_dir, path), objects) = (folder(), Faulty::new());
+    let db = Db::open(&path, small()).unwrap();
+    for n in 1..4 {
+        start(&db, &objects).await.unwrap().stop().await;
+        write(&db, n);
+    }
+    let backup = start(&db, &objects).await.unwrap();
+    backup.wait(write(&db, 4)).await.unwrap();
+    for path in objects_with(&objects, "").await {
+        objects.inner.delete(&path).await.unwrap();
+    }
+    // The manifest that the writer creates before it notices has the number of its claim.
+    let mut state = backup.state();
+    write(&db, 5);
+    state.wait_for(|state| matches!(state, State::Failing(_))).await.unwrap();
+    drop(backup);
+    assert!(!objects_with(&objects, "/manifest/").await.is_empty());
+    let backup = take_over(&db, &objects).await.unwrap();
+    backup.wait(write(&db, 6)).await.unwrap();
+    backup.stop().await;
+    assert_eq!(restored(&objects, At::Newest).await.1, rows(&db));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn backups_without_a_claim_are_not_continued_unasked() {
+    let ((_dir, path), (_other_dir, other_path), objects) = (folder(), folder(), Faulty::new());
+    let (db, other) = (Db::open(&path, small()).unwrap(), Db::open(&other_path, small()).unwrap());
+    let backup = start(&db, &objects).await.unwrap();
+    backup.wait(write(&db, 1)).await.unwrap();
+    backup.stop().await;
+    for claim in objects_with(&objects, "/claim/").await {
+        objects.inner.delete(&claim).await.unwrap();
+    }
+    assert!(refused(&other, &objects).await.contains("found backups without a claim"));
+    assert!(refused(&db, &objects).await.contains("as if a disk is not mounted"));
+    let backup = take_over(&other, &objects).await.unwrap();
+    backup.wait(write(&other, 2)).await.unwrap();
+    backup.stop().await;
+    assert_eq!(restored(&objects, At::Newest).await.1, rows(&other));
+}
