@@ -14,7 +14,8 @@
 //! 6. A claim is created a second time, which must be refused. An object store that ignores the condition would let two
 //!    writers overwrite each other.
 //! 7. If the newest manifest has later batches than the store, or names a lineage that continues that of the store, the
-//!    store is an older copy: an operator must ask for it.
+//!    store is an older copy: an operator must ask for it. So must one if that manifest is damaged, even for the store
+//!    that has written it.
 //! 8. A store that takes over from another, or is older, starts a lineage before it creates its claim, so that no
 //!    lineage has two histories. Whether the place has manifests of the former lineage does not matter: a copy of the
 //!    store that has claimed the place may create the first of them at any moment.
@@ -147,18 +148,34 @@ fn permit(newest: Option<&(u64, Option<Claim>)>, has_manifests: bool, marks: &Ma
     Err(Error::NotOwner { expected, found })
 }
 
-/// Refuses a store that lacks batches of its own lineage, or is from before another lineage continued it.
+/// Refuses a store that lacks batches of its own lineage, or is from before another lineage continued it. If the newest
+/// manifest is damaged, an older one may show so, and none shows the opposite.
 async fn refuse_older(place: &Place, lineage: u64, last: Seq) -> Result<()> {
-    let Some(newest) = newest(place, lineage).await?.filter(|_| Rule::RefuseOlder.holds()) else {
-        return Ok(());
-    };
-    let through = newest.content.map_or(0, |content| content.through());
-    let lineage = folder(lineage);
-    let expected = if newest.successor != 0 {
-        format!(
-            "a store of lineage {}, which continues lineage {lineage}",
-            folder(newest.successor)
-        )
+    let mut damage = None;
+    for number in place.manifests(lineage).await?.into_iter().rev() {
+        match place.manifest(lineage, number).await {
+            Ok(_) if !Rule::RefuseOlder.holds() => break,
+            Ok(manifest) => {
+                refuse_before(&manifest, last)?;
+                break;
+            }
+            Err(e @ Error::Damaged { .. }) => damage = damage.or(Some(e)),
+            Err(e) => return Err(e),
+        }
+    }
+    let Some(damage) = damage else { return Ok(()) };
+    let expected =
+        "a sound newest manifest, which shows whether this store has all batches".to_owned();
+    Err(Error::NotOwner { expected, found: damage.to_string() })
+}
+
+/// Refuses a store that is from before a manifest of its lineage.
+fn refuse_before(manifest: &Manifest, last: Seq) -> Result<()> {
+    let through = manifest.content.as_ref().map_or(0, |content| content.through());
+    let lineage = folder(manifest.lineage);
+    let expected = if manifest.successor != 0 {
+        let successor = folder(manifest.successor);
+        format!("a store of lineage {successor}, which continues lineage {lineage}")
     } else if through > last {
         format!("a store with the batches up to {through} of lineage {lineage}")
     } else {

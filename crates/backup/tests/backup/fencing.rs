@@ -394,9 +394,14 @@ async fn a_manifest_of_the_last_number_is_refused_by_name() {
     backup.wait(write(&db, 1)).await.unwrap();
     backup.stop().await;
     let newest = objects_with(&objects, "/manifest/").await.pop().unwrap();
+    let bytes = objects.inner.get(&newest).await.unwrap().bytes().await.unwrap();
+    let lineage = u64::from_str_radix(newest.parts().nth(2).unwrap().as_ref(), 16).unwrap();
+    let number = newest.filename().unwrap().parse().unwrap();
+    let mut manifest = Manifest::decode(&bytes, "manifest", lineage, number).unwrap();
+    manifest.number = u64::MAX;
     let (folder, _) = newest.as_ref().rsplit_once('/').unwrap();
     let last = Path::from(format!("{folder}/{}", u64::MAX));
-    objects.inner.put(&last, "".into()).await.unwrap();
+    objects.inner.put(&last, manifest.encode().into()).await.unwrap();
     for refused in [start(&db, &objects).await, take_over(&other, &objects).await] {
         let refused = refused.err().unwrap().to_string();
         let name = format!("manifest/{}: expected a manifest with a number after it", u64::MAX);

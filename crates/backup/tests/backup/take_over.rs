@@ -1,4 +1,4 @@
-//! Take-overs beside writers that run, and of places that were emptied.
+//! Take-overs beside writers that run, of places that were emptied, and of places with damaged manifests.
 
 use crate::faulty::Faulty;
 use crate::fencing::{copy, objects_with, refused, take_over};
@@ -86,4 +86,47 @@ async fn backups_without_a_claim_are_not_continued_unasked() {
     backup.wait(write(&other, 2)).await.unwrap();
     backup.stop().await;
     assert_eq!(restored(&objects, At::Newest).await.1, rows(&other));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_newest_manifest_hides_no_older_copy() {
+    let ((dir, path), objects) = (folder(), Faulty::new());
+    let db = Db::open(&path, small()).unwrap();
+    let backup = start(&db, &objects).await.unwrap();
+    backup.wait(write(&db, 1)).await.unwrap();
+    db.wait_until_idle().unwrap();
+    let old = dir.path().join("old");
+    copy(&path, &old);
+    for n in 2..6 {
+        backup.wait(write(&db, n)).await.unwrap();
+    }
+    db.wait_until_idle().unwrap();
+    let nearly = dir.path().join("nearly");
+    copy(&path, &nearly);
+    backup.wait(write(&db, 6)).await.unwrap();
+    backup.stop().await;
+    let cursor = db.feed_cursor();
+    let manifests = objects_with(&objects, "/manifest/").await;
+    let newest = manifests.last().unwrap();
+    let sound = objects.inner.get(newest).await.unwrap().bytes().await.unwrap();
+    objects.inner.put(newest, "nothing".into()).await.unwrap();
+    // The manifest before shows that one copy is older. Nothing shows whether the other is, or the store.
+    let [old, nearly] = [old, nearly].map(|copy| Db::open(copy, small()).unwrap());
+    assert!(refused(&old, &objects).await.contains("an older copy"));
+    refused(&nearly, &objects).await;
+    let name = newest.filename().unwrap();
+    let refusal = refused(&db, &objects).await;
+    assert!(refusal.contains("a sound newest manifest") && refusal.contains(name), "{refusal}");
+    objects.inner.put(newest, sound.clone().into()).await.unwrap();
+    start(&db, &objects).await.unwrap().stop().await;
+
+    let newest = objects_with(&objects, "/manifest/").await.pop().unwrap();
+    objects.inner.put(&newest, "nothing".into()).await.unwrap();
+    let backup = take_over(&db, &objects).await.unwrap();
+    let expected = rows(&db);
+    assert_ne!(db.feed_cursor().lineage, cursor.lineage);
+    backup.wait(write(&db, 7)).await.unwrap();
+    backup.stop().await;
+    assert_eq!(restored(&objects, At::Newest).await.1, rows(&db));
+    assert_eq!(restored(&objects, At::Cursor(cursor)).await.1, expected);
 }
