@@ -102,9 +102,10 @@ impl Backup {
     /// # Errors
     /// Unless [`Options::take_over`] is set, [`Error::NotOwner`] for a folder whose backups another store has written
     /// last, except one that this store was restored from, for a store that lacks batches of its own backup, or whose
-    /// newest manifest there is damaged, and for a folder that no longer has the store's own backup; [`Error::Fenced`] if
-    /// another writer starts meanwhile; an interval that [`Options::check`] refuses; a folder that cannot be listed,
-    /// read or written; an object store that creates an object twice; objects of a later release; a closed store.
+    /// newest manifest there is damaged, and for a folder that no longer has the store's own backup;
+    /// [`Error::Fenced`] if another writer starts meanwhile; an interval that [`Options::check`] refuses; a folder that
+    /// cannot be listed, read or written; an object store that creates an object twice; objects of a later release; a
+    /// closed store.
     pub async fn start(
         db: &Db,
         objects: Arc<dyn ObjectStore>,
