@@ -9,6 +9,8 @@ const ROWS_BYTES = 64 << 20;
 /** The most bytes of a row besides its key and value. */
 const ROW_OVERHEAD = 16;
 
+const durabilityOf = (sync) => (sync ? "sync" : "buffered");
+
 const sizeOf = ([key, value]) => (key?.length ?? 0) + (value?.length ?? 0) + ROW_OVERHEAD;
 
 /** A scan, read in pages. */
@@ -81,12 +83,13 @@ export class ClientStore {
     const batch = operations.map(({ type, key, value }) =>
       type === "del" ? { type: "delete", key } : { type, key, value },
     );
-    await this.#db.batch(batch, { durability: sync ? "sync" : "buffered" });
+    await this.#db.batch(batch, { durability: durabilityOf(sync) });
   }
 
-  async clear(range, reverse, limit) {
-    if (limit === Infinity) await this.#db.deleteRange(range);
-    else await this.#db.clear({ ...range, reverse, limit });
+  async clear(range, reverse, limit, sync) {
+    const durability = durabilityOf(sync);
+    if (limit === Infinity) await this.#db.deleteRange({ ...range, durability });
+    else await this.#db.clear({ ...range, reverse, limit, durability });
   }
 
   snapshot() {

@@ -2,6 +2,7 @@ import {
   type AbstractBatchOperation,
   type AbstractBatchOptions,
   type AbstractChainedBatch,
+  type AbstractClearOptions,
   type AbstractDatabaseOptions,
   type AbstractDelOptions,
   AbstractLevel,
@@ -17,7 +18,7 @@ export interface TerraneLevelOptions<K, V> extends AbstractDatabaseOptions<K, V>
   layout?: "directory" | "file" | undefined;
   /** Whether the store is only read. Not in a browser. */
   readOnly?: boolean | undefined;
-  /** Whether puts, deletes and batches without `sync` are durable when they resolve; `"buffered"` by default. */
+  /** Whether writes and clears without `sync` are durable when they resolve; `"buffered"` by default. */
   durability?: "buffered" | "sync" | undefined;
   /** The compaction policy of a new store: a name, or an object with parameters. */
   policy?: string | { policy: string } | undefined;
@@ -54,6 +55,9 @@ export interface DelOptions<K> extends AbstractDelOptions<K>, WriteOptions {}
 /** Options of a batch. */
 export interface BatchOptions<K, V> extends AbstractBatchOptions<K, V>, WriteOptions {}
 
+/** Options of `clear`. */
+export interface ClearOptions<K> extends AbstractClearOptions<K>, WriteOptions {}
+
 /** A batch to which operations are added one by one. */
 export interface ChainedBatch<TDatabase, K, V> extends AbstractChainedBatch<TDatabase, K, V> {
   write(): Promise<void>;
@@ -85,6 +89,9 @@ export class TerraneLevel<K = string, V = string> extends AbstractLevel<Uint8Arr
     options: BatchOptions<KE, VE>,
   ): Promise<void>;
   batch(): ChainedBatch<typeof this, K, V>;
+
+  clear(): Promise<void>;
+  clear<KE = K>(options: ClearOptions<KE>): Promise<void>;
 
   /** Estimates the bytes that the entries from one key up to another take in tables. */
   approximateSize(start: K, end: K, options?: { keyEncoding?: string }): Promise<number>;

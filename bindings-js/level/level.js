@@ -101,7 +101,9 @@ class Snapshot extends AbstractSnapshot {
 /** Returns the store's number of a snapshot; 0 for none. */
 function numberOf(snapshot, store) {
   if (snapshot === undefined) return 0;
-  if (!snapshot.isOf(store)) throw new TypeError("the snapshot is of another database");
+  if (!snapshot.isOf(store)) {
+    throw new TypeError("snapshot: expected one of this database, found one of another");
+  }
   return snapshot.number;
 }
 
@@ -294,9 +296,9 @@ export function levelOf({ destroy, formats, getSync, open }) {
 
     async _clear(options) {
       const range = rangeOf(options);
-      const { limit, reverse, snapshot } = options;
+      const { limit, reverse, snapshot, sync = this.#sync } = options;
       const most = limit >= 0 ? limit : Infinity;
-      if (snapshot === undefined) return this.#store.clear(range, reverse, most);
+      if (snapshot === undefined) return this.#store.clear(range, reverse, most, sync === true);
       // The keys are those of the snapshot.
       const keys = encodingOf(options.keyEncoding);
       const number = numberOf(snapshot, this.#store);
@@ -308,7 +310,7 @@ export function levelOf({ destroy, formats, getSync, open }) {
           left -= rows.length;
           await this.#store.write(
             rows.map(([key]) => ({ type: "del", key })),
-            false,
+            sync === true,
           );
         }
       } finally {
@@ -339,7 +341,8 @@ export function levelOf({ destroy, formats, getSync, open }) {
     /** Returns the range from one key up to another, once the database is open. */
     async #between(start, end, { keyEncoding }) {
       // Undefined would be encoded as text.
-      if (start == null || end == null) throw new TypeError("expected a start and an end");
+      if (start == null) throw new TypeError(`start: expected a key, found ${start}`);
+      if (end == null) throw new TypeError(`end: expected a key, found ${end}`);
       if (this.status === "opening") await this.open({ passive: true });
       if (this.status !== "open") throw notOpen();
       const encoding = this.keyEncoding(keyEncoding);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./source.js";
 
-const { BusyError, CorruptError, decodeError, encodeError, QuotaError } = await load(
+const { BusyError, CorruptError, decodeError, encodeError, QuotaError, toError } = await load(
   "api/errors.ts",
   "codec/error-codec.ts",
   "codec/thrown.ts",
@@ -20,7 +20,7 @@ test("an engine error keeps its class, code and message", () => {
 
 test("options that an error names are in camel case, whatever else is in it", () => {
   const message = 'lazy-leveled: `size-ratio` is "1-b", expected `l0-compaction-trigger` or `a_b`';
-  const error = decodeError({ code: "invalid-argument", message });
+  const error = toError({ code: "invalid-argument", message });
   const expected = 'lazy-leveled: `sizeRatio` is "1-b", expected `l0CompactionTrigger` or `a_b`';
   assert.equal(error.message, expected);
   assert.equal(decodeError(encodeError(error)).message, expected);

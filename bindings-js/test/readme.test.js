@@ -1,8 +1,16 @@
-/** The examples of the READMEs, compiled in a project that depends on the package. */
+/** The examples of the READMEs and tests of types, compiled in a project that depends on the package. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -21,10 +29,11 @@ const options = {
   noEmit: true,
 };
 
+mkdirSync(join(project, "node_modules"));
+symlinkSync(bindings, join(project, "node_modules/terrane"));
+writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
+
 test("examples of the READMEs compile under strict options", () => {
-  mkdirSync(join(project, "node_modules"));
-  symlinkSync(bindings, join(project, "node_modules/terrane"));
-  writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
   const files = [];
   for (const readme of ["README.md", "../README.md"]) {
     const text = readFileSync(join(bindings, readme), "utf8");
@@ -34,6 +43,16 @@ test("examples of the READMEs compile under strict options", () => {
     }
   }
   assert.ok(files.length >= 4, "the READMEs have examples");
+  compile(files);
+});
+
+test("the types refuse transactions that would end early", () => {
+  copyFileSync(join(bindings, "test/types.ts"), join(project, "types.ts"));
+  compile(["types.ts"]);
+});
+
+/** Compiles files of the project; fails with what the compiler reports. */
+function compile(files) {
   const config = { compilerOptions: options, files };
   writeFileSync(join(project, "tsconfig.json"), JSON.stringify(config));
   const tsc = join(bindings, "node_modules/typescript/bin/tsc");
@@ -42,4 +61,4 @@ test("examples of the READMEs compile under strict options", () => {
   } catch (error) {
     assert.fail(error.stdout);
   }
-});
+}

@@ -96,6 +96,10 @@ test("a filter of changes passes only requested operations", async (context) => 
   await feed.checkFilters(await store(context));
 });
 
+test("the removal of a keyspace is a change of the feed", async (context) => {
+  await feed.checkDrops(await store(context));
+});
+
 test("a cursor from which the feed cannot continue is refused", async (context) => {
   await feed.checkGoneCursors(await store(context), { CursorGoneError });
 });

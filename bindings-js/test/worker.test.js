@@ -121,6 +121,10 @@ test("a filter of changes passes only requested operations", async (context) => 
   await feed.checkFilters(await store(context, await here()));
 });
 
+test("the removal of a keyspace is a change of the feed", async (context) => {
+  await feed.checkDrops(await store(context, await here()));
+});
+
 test("a cursor from which the feed cannot continue is refused", async (context) => {
   await feed.checkGoneCursors(await store(context, await here()), { CursorGoneError });
 });

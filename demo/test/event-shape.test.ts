@@ -41,7 +41,8 @@ const term = {
   unit: "bytes",
   effect: { becomes: [4, 5] },
 };
-const observed = { updates: 1, pointReads: 2, rangeReads: 3, tableReads: { 4: 5 } };
+const reads = { updates: 1, pointReads: 2, rangeReads: 3, tableReads: { 4: 5 } };
+const observed = { ...reads, blockNanos: 6, pageNanos: 7 };
 
 /** Events that this simulation has none of. */
 const others = [

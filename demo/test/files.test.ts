@@ -53,6 +53,50 @@ test("a trace of the command line is opened, too", async () => {
   );
 });
 
+test("a history of another engine is described by its header, and may know no policy", async () => {
+  const table = {
+    ...{ id: 3, bytes: 1000, entries: 10, tombstones: 0, first_seq: 1, last_seq: 10 },
+    ...{ smallest: [97], largest: [122], filter_bits: 0, filter_bytes: 0 },
+  };
+  const header = {
+    type: "header",
+    micros: 0,
+    release: "0.1.0",
+    keyspace: "users",
+    engine: "RocksDB",
+  };
+  const lines = [
+    { ...header, simulation: null },
+    {
+      ...{ type: "shape", micros: 0, capacities: [], facts: [] },
+      levels: [{ runs: [] }, { runs: [{ id: 1, tables: [table] }] }],
+    },
+    { type: "memtable-sealed", micros: 0, keyspace: 0, bytes: 500, through: 20 },
+    {
+      ...{ type: "flushed", micros: 5, keyspace: 0, run: 2, reason: "", terms: [], through: 20 },
+      tables: [{ ...table, id: 4 }],
+    },
+  ];
+  const text = lines.map((line) => JSON.stringify(line)).join("\n");
+  const recording = await recorded(DEFAULTS, file("history.ndjson", text));
+  expect(recording.problem).toBeUndefined();
+  const { header: read, policy, levels } = recording.timeline.end;
+  expect(policy).toBeNull();
+  expect(originText(read!)).toBe("column family users of RocksDB, by its MANIFEST");
+  expect(levels.map(({ runs }) => runs.length)).toEqual([1, 1]);
+  const { events: again } = await wholeTrace(
+    file("saved", writeEvents(recording.timeline.events(0, lines.length))),
+  );
+  expect(again).toEqual(recording.timeline.events(0, lines.length));
+  const known = [
+    { ...lines[0], policy: { policy: "leveled", "size-ratio": 4 } },
+    ...lines.slice(1),
+  ];
+  const named = known.map((line) => JSON.stringify(line)).join("\n");
+  const { settings } = await recorded(DEFAULTS, file("history.ndjson", named));
+  expect(settings).toMatchObject({ policy: "leveled", parameters: { sizeRatio: 4 } });
+});
+
 test("a trace is described by its header alone", async () => {
   const text = file("trace.ndjson", writeEvents(events));
   const recording = await recorded({ ...DEFAULTS, policy: "spooky" }, text);

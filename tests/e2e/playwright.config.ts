@@ -19,6 +19,7 @@ const onceIsEnough = [
   "visualizer-crash.spec.ts",
   "visualizer-files.spec.ts",
   "visualizer-import.spec.ts",
+  "visualizer-places.spec.ts",
   "visualizer-policies.spec.ts",
   "visualizer-store.spec.ts",
   "visualizer-writes.spec.ts",

@@ -1,10 +1,11 @@
 /** The visualizer attached to a process that runs: what a shell or a server reports is seen. */
 
 import { writeFileSync } from "node:fs";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { buildNative } from "./native.ts";
 import { expect, type Page, test } from "./serving.ts";
-import { open } from "./visualizer.ts";
+import { open, readToTheEnd } from "./visualizer.ts";
 
 test.beforeAll(buildNative);
 
@@ -82,6 +83,117 @@ test("a server is seen while it is written to", async ({ context, origin, serve 
     await page.keyboard.press("t");
     await page.screenshot({ path: process.env["TERRANE_PICTURE"] });
   }
+});
+
+/** Writes operations to a server. */
+async function write(address: string, operations: object[]): Promise<void> {
+  const body = JSON.stringify({ do: operations });
+  const reply = await fetch(`${address}/v1/batch`, { method: "POST", body });
+  expect(reply.status).toBe(200);
+}
+
+test("of a server, another keyspace is chosen and a key is read", async ({
+  context,
+  origin,
+  serve,
+}) => {
+  const address = await serve("--allow-origin", "localhost");
+  await write(address, [
+    { op: "put", key: "fern", value: "of the default keyspace" },
+    { op: "put", keyspace: "garden beds", key: "fern", value: "green" },
+    { op: "put", keyspace: "garden beds", key_hex: "ff00", value_hex: "fe" },
+  ]);
+  const page = await context.newPage();
+  await open(page, origin, "policy=tiered");
+  await attach(page, address);
+  await page.keyboard.press("Escape");
+  const keyspace = page.getByRole("combobox", { name: "Keyspace" });
+  await expect(keyspace).toHaveValue("default");
+  await expect(keyspace.locator("option")).toHaveText(["default", "garden beds"]);
+  await keyspace.selectOption("garden beds");
+  await expect(page.locator(".sentence")).toContainText("keyspace garden beds");
+  await expect(keyspace).toHaveValue("garden beds");
+  await page.getByRole("button", { name: "Read a key" }).click();
+  const reading = page.locator(".reading");
+  const key = reading.getByRole("textbox", { name: "key" });
+  await key.fill("fern");
+  await reading.getByRole("button", { name: /^Read/ }).click();
+  expect(await readToTheEnd(reading)).toContain("memtable");
+  await expect(reading.locator("output")).toHaveText("green");
+  await key.fill("g");
+  await reading.getByRole("button", { name: "the next key on disk" }).click();
+  await readToTheEnd(reading);
+  await expect(reading.locator("output")).toHaveText("1 byte, not text.");
+  await key.fill("nobody");
+  await reading.getByRole("button", { name: /^Read/ }).click();
+  await readToTheEnd(reading);
+  await expect(reading.locator("output")).toContainText("No such key");
+});
+
+/** A way to a server that can be closed and opened again. */
+async function gate(address: string): Promise<{ address: string; close(): void; open(): void }> {
+  const { hostname, port } = new URL(address);
+  const sockets = new Set<Socket>();
+  let isOpen = true;
+  const server = createServer((from) => {
+    sockets.add(from);
+    from.on("close", () => sockets.delete(from)).on("error", () => undefined);
+    if (!isOpen) {
+      // No event stream: a browser does not try again by itself.
+      from.end("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+      return;
+    }
+    const to = connect(Number(port), hostname);
+    to.on("error", () => from.destroy());
+    from.pipe(to).pipe(from);
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  server.unref();
+  return {
+    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close() {
+      isOpen = false;
+      for (const socket of sockets) socket.destroy();
+    },
+    open: () => (isOpen = true),
+  };
+}
+
+test("a stream that is dropped is connected to again", async ({ context, origin, serve }) => {
+  const address = await serve("--allow-origin", "localhost");
+  const way = await gate(address);
+  const page = await context.newPage();
+  await open(page, origin, "policy=tiered");
+  await attach(page, way.address);
+  await page.keyboard.press("Escape");
+  const transport = page.locator(".transport");
+  await expect(transport).toContainText("live");
+  const heading = page.getByRole("heading", { level: 1 });
+  for (const how of ["by itself", "at once"]) {
+    way.close();
+    await expect(heading).toContainText("The connection is lost");
+    await expect(transport).not.toContainText("live");
+    way.open();
+    if (how === "at once") await page.getByRole("button", { name: "reconnect" }).click();
+    await expect(transport).toContainText("live");
+    await expect(heading).not.toContainText("lost");
+    await expect(page.getByRole("button", { name: "reconnect" })).toHaveCount(0);
+  }
+  await expect(page.getByRole("alert")).toHaveCount(0);
+});
+
+test("a shell's events have no keys, which a read says", async ({ context, origin, shell }) => {
+  const { address } = await shell("--allow-origin", "localhost");
+  const page = await context.newPage();
+  await open(page, origin, "policy=tiered");
+  await attach(page, address);
+  await page.keyboard.press("Escape");
+  await expect(page.locator(".sentence")).toContainText("keyspace default");
+  await expect(page.getByRole("combobox", { name: "Keyspace" })).toHaveCount(0);
+  await page.getByRole("button", { name: "Read a key" }).click();
+  await page.locator(".reading").getByRole("textbox", { name: "key" }).fill("fern");
+  await page.locator(".reading").getByRole("button", { name: /^Read/ }).click();
+  await expect(page.locator(".reading [role=alert]")).toContainText("terrane serve");
 });
 
 test("a page whose origin is not allowed is told what is missing", async ({

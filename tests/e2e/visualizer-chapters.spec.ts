@@ -107,6 +107,50 @@ for (const id of WATCHED) {
   });
 }
 
+test("a reader who has gone elsewhere stays there when a moment is found", async ({
+  context,
+  origin,
+}) => {
+  const page = await context.newPage();
+  // The recording's first part arrives, and the others when the test says so.
+  await page.addInitScript(() => {
+    const { addEventListener } = Worker.prototype;
+    const held: (() => void)[] = [];
+    let [heard, isHeld] = [0, true];
+    const release = () => {
+      isHeld = false;
+      for (const pass of held.splice(0)) pass();
+    };
+    Object.assign(window, { release });
+    Worker.prototype.addEventListener = function (
+      this: Worker,
+      type: string,
+      listener: (event: never) => void,
+    ) {
+      const pass = (event: Event) => {
+        const hear = () => listener.call(this, event as never);
+        if (type === "message" && isHeld && heard++ > 0) held.push(hear);
+        else hear();
+      };
+      addEventListener.call(this, type, pass);
+    } as typeof addEventListener;
+  });
+  await page.goto(`${origin}/demo/#ch=deletes`);
+  const said = page.locator(".watched [role=status]");
+  await expect(said).toContainText("Recording until this happens");
+  const time = page.locator(".watch .transport strong").first();
+  const start = await time.innerText();
+  await page.getByRole("button", { name: "Play", exact: true }).click();
+  await expect(time).not.toHaveText(start);
+  await page.getByRole("button", { name: "Pause", exact: true }).click();
+  const here = await time.innerText();
+  await page.evaluate(() => (window as unknown as { release(): void }).release());
+  await expect(said).toContainText("Watch this.");
+  await expect(time).toHaveText(here);
+  await page.getByRole("button", { name: "Watch it again" }).click();
+  await expect(time).not.toHaveText(here);
+});
+
 test("what a chapter watches can be opened in the visualizer", async ({ context, origin }) => {
   const page = await context.newPage();
   await page.emulateMedia({ colorScheme: "light" });

@@ -110,7 +110,7 @@ test("where there is nothing to recover, it is said, and leads to where there is
   await expect(panel).toContainText("gone with the power");
   await expect(crashNow(page)).toHaveCount(0);
   await page.getByRole("combobox", { name: "Device" }).selectOption("a simulated SATA SSD");
-  await expect(panel).toContainText("neither a log nor files");
+  await expect(panel).toContainText("neither files nor a log on disk");
   await panel.getByRole("button", { name: "on this browser's files" }).click();
   await expect(page.getByRole("combobox", { name: "Device" })).toHaveValue("opfs");
   await expect(crashNow(page)).toBeVisible();

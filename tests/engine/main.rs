@@ -3,7 +3,8 @@
 //! One binary for all: linking the engine takes longer than most of these tests.
 //!
 //! * Crashes: [`crash`] cuts power at every storage operation, [`recovery_cut`] while recovery runs,
-//!   [`compact_range_cut`] while a range is compacted, [`close_cut`] while a close flushes;
+//!   [`compact_range_cut`] while a range is compacted, [`close_cut`] while a close flushes,
+//!   [`dropped_keyspaces`] while keyspaces are dropped;
 //!   [`killed_process`] ends the process.
 //!   [`durability_rules`] shows that these tests notice each broken rule.
 //! * Histories: [`histories`] has crashes, failures, threads and openings together, at random.
@@ -25,6 +26,7 @@ mod compact_range;
 mod compact_range_cut;
 mod crash;
 mod data_set;
+mod dropped_keyspaces;
 mod durability_rules;
 mod events;
 mod filters;

@@ -9,6 +9,7 @@ import { bundle, folder, run, start } from "./folder.js";
 
 const asynchronous = await import(bundle("index.js"));
 const synchronous = await import(bundle("sync.js"));
+const { LevelStore, destroy: destroyLevel } = await import(bundle("level.js"));
 const { destroy, importStore, open } = asynchronous;
 
 const OPEN = `import { open } from ${JSON.stringify(bundle("index.js"))};
@@ -155,6 +156,19 @@ for (const [name, { destroy, importStore, open }] of Object.entries({
     await assert.rejects(open(path, { create: false }), { code: "not-found" });
   });
 
+  test(`a store open by another entry is not destroyed, ${name}`, async () => {
+    const path = `${folder()}/store`;
+    const entries = { asynchronous, synchronous, level: { open: (at) => LevelStore.open(at, {}) } };
+    for (const [other, { open }] of Object.entries(entries)) {
+      const store = await open(path);
+      const refused = { code: "busy", message: /is open here; close it first$/ };
+      await assert.rejects(destroy(path, { timeout: 2 ** 30 }), refused, other);
+      if (name === "synchronous") await assert.rejects(destroyLevel(path), refused, other);
+      await store.close();
+      await destroy(path);
+    }
+  });
+
   test(`of copies to one path one succeeds, ${name}`, async () => {
     const at = folder();
     const db = await open(`${at}/store`);
@@ -178,6 +192,38 @@ for (const [name, { destroy, importStore, open }] of Object.entries({
     assert.equal((await copy.check()).damage.length, 0);
     await copy.close();
     assert.deepEqual((await readdir(at)).sort(), ["copy", "store"]);
+  });
+
+  test(`a copy follows a link to an empty directory, ${name}`, async () => {
+    const at = folder();
+    const db = await open(`${at}/store`);
+    await db.put("a", "1");
+    await mkdir(`${at}/elsewhere`);
+    await mkdir(`${at}/elsewhere/empty`);
+    await symlink(`${at}/elsewhere/empty`, `${at}/link`);
+    await db.checkpoint(`${at}/link`);
+    await db.close();
+    const copy = await open(`${at}/elsewhere/empty`, { create: false });
+    assert.equal(await copy.get("a"), "1");
+    await copy.close();
+    assert.deepEqual(await readdir(`${at}/elsewhere`), ["empty"]);
+  });
+
+  test(`a copy that cannot be made says why, ${name}`, async () => {
+    const at = folder();
+    const db = await open(`${at}/store`);
+    await writeFile(`${at}/file`, "");
+    await assert.rejects(db.checkpoint(`${at}/file/copy`), {
+      code: "io",
+      message: /^could not open .*Not a directory/,
+    });
+    await symlink(`${at}/nowhere`, `${at}/link`);
+    await assert.rejects(db.checkpoint(`${at}/link`), {
+      code: "io",
+      message: /^could not put the copy in the place of /,
+    });
+    await db.close();
+    assert.deepEqual((await readdir(at)).sort(), ["file", "link", "store"]);
   });
 
   test(`copies and exports are stores, ${name}`, async (context) => {

@@ -10,6 +10,8 @@ import { levelOf } from "../../bindings-js/level/level.js";
 import { TerraneLevel } from "../../bindings-js/level/node.js";
 import { bundle, folder, start } from "./folder.js";
 
+const synchronous = await import(bundle("sync.js"));
+
 const inLevel = (path) =>
   fileURLToPath(new URL(`../../bindings-js/level/${path}`, import.meta.url));
 
@@ -219,20 +221,27 @@ test("sizes and compactions wait for the opening", async () => {
 test("sizes and compactions need both bounds", async () => {
   const db = new TerraneLevel(`${folder()}/store`);
   for (const call of ["approximateSize", "compactRange"]) {
-    for (const bounds of [[], ["a"], [undefined, "z"], ["a", null]]) {
-      await assert.rejects(db[call](...bounds), TypeError);
+    for (const [missing, ...bounds] of [
+      ["start"],
+      ["end", "a"],
+      ["start", undefined, "z"],
+      ["end", "a", null],
+    ]) {
+      const message = new RegExp(`^${missing}: expected a key, found (undefined|null)$`);
+      await assert.rejects(db[call](...bounds), { name: "TypeError", message });
     }
   }
   await db.close();
 });
 
-/** A Level database that notes the options of its store, and whether each write was to be durable. */
+/** A Level database that notes the options of its store, and whether each write and clear was to be durable. */
 function noted() {
   const seen = { options: undefined, writes: [] };
   const open = async (_path, options) => {
     seen.options = options;
     return {
       write: async (_operations, sync) => seen.writes.push(sync),
+      clear: async (_range, _reverse, _limit, sync) => seen.writes.push(sync),
       close: async () => {},
     };
   };
@@ -252,10 +261,50 @@ test("writes are durable as the database or the call says", async () => {
     await db.put("a", "1");
     await db.del("a");
     await db.batch([{ type: "put", key: "a", value: "1" }]);
+    await db.clear();
     await db.put("a", "1", { sync: !byDefault });
-    assert.deepEqual(seen.writes, [byDefault, byDefault, byDefault, !byDefault]);
+    await db.clear({ gt: "a", limit: 1, sync: !byDefault });
+    const byCall = [!byDefault, !byDefault];
+    assert.deepEqual(seen.writes, [byDefault, byDefault, byDefault, byDefault, ...byCall]);
     await db.close();
   }
+});
+
+test("a clear is durable as the database or the call says", async () => {
+  const path = `${folder()}/store`;
+  // Nothing but a call syncs.
+  const syncInterval = 2 ** 31 - 1;
+  const store = await synchronous.open(path, { syncInterval });
+  const syncs = () => store.stats().waits.sync.count;
+  for (const durability of ["buffered", "sync"]) {
+    const db = new TerraneLevel(path, { durability, syncInterval });
+    for (const [isSync, options] of [
+      [durability === "sync", {}],
+      [true, { sync: true }],
+      [false, { sync: false }],
+    ]) {
+      await db.batch(["a", "b"].map((key) => ({ type: "put", key, value: "1" })));
+      const before = syncs();
+      await db.clear(options);
+      assert.equal(syncs() > before, isSync, `${durability} ${JSON.stringify(options)}`);
+    }
+    await db.put("a", "1", { sync: false });
+    const snapshot = db.snapshot();
+    const before = syncs();
+    await db.clear({ snapshot });
+    assert.equal(syncs() > before, durability === "sync");
+    await snapshot.close();
+    await db.close();
+  }
+  store.close();
+});
+
+test("a durability that there is not is refused", async () => {
+  const db = new TerraneLevel(`${folder()}/store`, { durability: "disk" });
+  await assert.rejects(db.open(), ({ cause }) => {
+    assert.equal(cause.message, 'durability: expected "sync" or "buffered", found "disk"');
+    return true;
+  });
 });
 
 test("classic-level's sizes are those of the store", async () => {
@@ -329,7 +378,8 @@ test("a snapshot of another database is refused", async () => {
   await Promise.all([one.put("a", "1"), other.put("a", "2")]);
   const snapshot = one.snapshot();
   other.snapshot();
-  await assert.rejects(other.get("a", { snapshot }), TypeError);
+  const message = /^snapshot: expected one of this database, found one of another$/;
+  await assert.rejects(other.get("a", { snapshot }), { name: "TypeError", message });
   assert.throws(() => other.getSync("a", { snapshot }), TypeError);
   await assert.rejects(other.keys({ snapshot }).next(), TypeError);
   assert.equal(await one.sublevel("s").get("a", { snapshot }), undefined);

@@ -19,6 +19,7 @@ const CHECKS = {
   "merges change values": checkMerges,
   "the feed yields each batch once it is durable": feed.checkChanges,
   "a filter of changes passes only requested operations": feed.checkFilters,
+  "the removal of a keyspace is a change of the feed": feed.checkDrops,
   "a cursor from which the feed cannot continue is refused": feed.checkGoneCursors,
   "the feed has merges as they were written": feed.checkMergeChanges,
 };

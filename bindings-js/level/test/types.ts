@@ -12,6 +12,8 @@ await db.del("a", { sync: true });
 await db.batch([{ type: "put", key: "a", value: { text: "hello" } }], { sync: true });
 await db.batch().put("a", { text: "hello" }).del("b").write({ sync: true });
 await db.batch().del("b").write();
+await db.clear();
+await db.clear({ gte: "a", sync: true });
 const { text } = (await db.get("a")) ?? { text: "" };
 const drafts = db.sublevel<string, string>("drafts", { valueEncoding: "utf8" });
 await drafts.put("a", text);

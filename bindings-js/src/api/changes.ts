@@ -46,4 +46,6 @@ export type ChangeOperation<K extends Encoding, V extends Encoding> = { keyspace
       gte: Uint8Array<ArrayBuffer>;
       lt?: Uint8Array<ArrayBuffer> | undefined;
     }
+  /** The keyspace was dropped, with all its keys. One of the same name in later batches is another keyspace. */
+  | { type: "dropKeyspace" }
 );

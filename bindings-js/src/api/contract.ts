@@ -140,6 +140,13 @@ export interface Observed {
    * scans that came to it. Empty unless the policy watches reads.
    */
   tableReads: Record<string, number>;
+  /** Nanoseconds of a block that is read at random; 0 if that is not known. */
+  blockNanos: number;
+  /**
+   * Nanoseconds of a page of 4 KiB that is merged, read and written in sequence, over the number of merges
+   * that run at once; 0 if that is not known.
+   */
+  pageNanos: number;
 }
 
 /** Entries of a table that only snapshots kept when it was written. */

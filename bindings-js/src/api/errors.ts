@@ -138,11 +138,6 @@ export interface Conflict {
   expiresAt: number | undefined;
 }
 
-function refusal(conflicts: readonly Conflict[]): string {
-  const failed = conflicts.map(({ condition }) => condition).join(", ");
-  return `expected all conditions to hold, found that these do not: ${failed}`;
-}
-
 /** Conditions of a batch did not hold: nothing was written. */
 export class ConflictError extends TerraneError {
   override readonly name = "ConflictError";
@@ -150,7 +145,7 @@ export class ConflictError extends TerraneError {
   /** The conditions that did not hold, in their order. */
   readonly conflicts: readonly Conflict[];
 
-  constructor(conflicts: readonly Conflict[], message: string = refusal(conflicts)) {
+  constructor(conflicts: readonly Conflict[], message: string) {
     super(message);
     this.conflicts = conflicts;
   }

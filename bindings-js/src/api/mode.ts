@@ -8,6 +8,13 @@ export type Mode = "sync" | "async";
 /** Result of a method. */
 export type Result<M extends Mode, T> = M extends "async" ? Promise<T> : T;
 
+/** Constraint on what a transaction's body returns: no promise where methods return results. */
+export type Returnable<M extends Mode, T> = M extends "async"
+  ? unknown
+  : T extends PromiseLike<unknown>
+    ? never
+    : T;
+
 /** Result of an iteration. */
 export type Iteration<M extends Mode, T> = M extends "async"
   ? AsyncGenerator<T, void, undefined>

@@ -25,6 +25,8 @@ export interface Leveled {
   maxSubcompactions?: number;
   /** Whether level 0 goes into a second run of level 1 while tables of the first go down. Default: false. */
   pipelined?: boolean;
+  /** Whether runs are merged within level 0 while a merge below keeps them waiting. Default: true. */
+  mergeWaiting?: boolean;
   /** Cuts of outputs into tables, and of inputs into groups. Default: "default". */
   partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
   /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */
@@ -247,8 +249,8 @@ export interface Vertiorizon {
   levels?: number;
   /** Whether levels of the horizontal part are one run or several. Default: "tuned". */
   mergePolicy?: "tuned" | "leveling" | "tiering";
-  /** Whether the two levels below it are one run or several. Default: "leveling". */
-  verticalMergePolicy?: "leveling" | "tiering";
+  /** Whether the two levels below it are one run or several; tuned only where it is known what reads and merges cost, and leveling until then. Default: "leveling". */
+  verticalMergePolicy?: "tuned" | "leveling" | "tiering";
   /** Most recent operations that tuning considers. From 1024 to 1099511627776. Default: 1048576. */
   windowOperations?: number;
   /** Whether a leveled horizontal part cascades less often where the same keys are rewritten. Default: false. */
@@ -344,8 +346,16 @@ export interface Bucket {
   joinHot?: boolean;
   /** Whether a fair share is 1 / the current number of buckets, not 1 / the first. Default: false. */
   countPresent?: boolean;
-  /** Whether only buckets that hold no table of level 0 are split and joined. Default: true. */
+  /** Whether only buckets that hold no table of level 0 are split and joined. Default: false. */
   onlyEmpty?: boolean;
+  /** Whether tables of a bucket are merged within level 0 while a merge below keeps them waiting. Default: false. */
+  mergeWaiting?: boolean;
+  /** Whether level 1 sends nothing down while a bucket that is due has to wait. Default: true. */
+  level1Waits?: boolean;
+  /** Whether all buckets are due once one is. Default: false. */
+  eager?: boolean;
+  /** Weight of what a bucket overlaps in level 1 in the choice of the next one, in percent; the rest is that of its tables. From 0 to 100. Default: 0. */
+  overlapPercent?: number;
 }
 
 /** Tiering with tables split between key prefixes, which move down where they need not be merged; what is read often is merged in the deepest level (PTierDB). In the build with all policies. */

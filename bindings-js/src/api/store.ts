@@ -16,7 +16,7 @@ import type {
   Versioned,
 } from "./data.ts";
 import type { Event } from "./events.ts";
-import type { CallOptions, Iteration, Mode, Result } from "./mode.ts";
+import type { CallOptions, Iteration, Mode, Result, Returnable } from "./mode.ts";
 import type {
   ChangesOptions,
   CheckpointOptions,
@@ -38,7 +38,7 @@ import type { CheckReport, Level, Stats } from "./stats.ts";
 import type { Trace } from "./trace.ts";
 
 export type * from "./changes.ts";
-export type { CallOptions, Iteration, Mode, Result };
+export type { CallOptions, Iteration, Mode, Result, Returnable };
 
 /** One write of a batch, to the keyspace whose `batch` is called or to another. */
 export type BatchOperation<
@@ -429,7 +429,7 @@ export interface DbOf<
    * written. Transactions are serializable. Where methods return results, `body` must not return a promise.
    */
   transact<T>(
-    body: (transaction: TransactionOf<M, K, V>) => T | Result<M, T>,
+    body: (transaction: TransactionOf<M, K, V>) => (T | Result<M, T>) & Returnable<M, T>,
     options?: CallOptions<M, WriteOptions>,
   ): Result<M, T>;
 
@@ -447,7 +447,7 @@ export interface DbOf<
    * Yields the batches that are written from this call on, or after the cursor `since`: whole, in order, each once,
    * and only once it is durable, whoever leads. `feedBytes` bounds how far back the feed reaches; a `CursorGoneError`
    * has a cursor to start from, once the store is read anew. Expiries, what compactions drop, and keyspaces without a
-   * batch are not in the feed; dropping a keyspace ends every earlier cursor. Ends when the store is closed; a call on
+   * batch are not in the feed; dropping a keyspace is. Ends when the store is closed; a call on
    * a closed store fails with a `ClosedError`. A range that can have no keys is refused.
    */
   changes<KE extends Encoding = K, VE extends Encoding = V>(

@@ -11,7 +11,7 @@ import { checkHere } from "./here.ts";
 import { Line } from "./line.ts";
 import type { OpenOptions } from "./open.ts";
 import { checkNotOpen } from "./open-session.ts";
-import { OwnWorker } from "./own-worker.ts";
+import { OwnWorker, seen } from "./own-worker.ts";
 import { watchPage } from "./page-lifecycle.ts";
 import { starting } from "./start-worker.ts";
 
@@ -62,7 +62,7 @@ export async function importStore(
     },
   };
   try {
-    const starting = line.call({ op: "import", ...request });
+    const starting = seen(request.client, () => line.call({ op: "import", ...request }));
     void own?.watch((await abortable(aborter.signal, () => starting)) as string);
     started = true;
     await pipeImport(source, sink, aborter.signal);

@@ -37,7 +37,7 @@ import { LeaderWorker } from "./leader-worker.ts";
 import { Line, type LineOwner } from "./line.ts";
 import { Numbers } from "./numbers.ts";
 import { type Call, Outbox } from "./outbox.ts";
-import { LAST_REPLIES, OwnWorker } from "./own-worker.ts";
+import { LAST_REPLIES, OwnWorker, seen } from "./own-worker.ts";
 import { watchPage } from "./page-lifecycle.ts";
 
 /** The wait after a worker that announced itself turned out to be gone, in milliseconds. */
@@ -244,8 +244,9 @@ export class Connection {
     const leader = election && crypto.randomUUID();
     const sharing = election && { client: election.id, visible: isVisible() };
     try {
-      const opening = line.call({ op: "open", ...this.#request, leader, sharing });
-      const { lock, store } = (await opening) as Opened;
+      const { lock, store } = (await seen(this.#request.client, () =>
+        line.call({ op: "open", ...this.#request, leader, sharing }),
+      )) as Opened;
       this.#identify(store);
       if (lock !== undefined) void own?.watch(lock);
       return undefined;

@@ -5,7 +5,13 @@
 
 import { ClosedError, InvalidArgumentError, type TerraneError } from "../api/errors.ts";
 import { decodeError } from "../codec/error-codec.ts";
-import type { Leaves, Operation, Reply, Request } from "../codec/protocol.ts";
+import {
+  COPIED_BYTES,
+  type Leaves,
+  type Operation,
+  type Reply,
+  type Request,
+} from "../codec/protocol.ts";
 import type { Call } from "./outbox.ts";
 
 /** The owner of a line. */
@@ -74,8 +80,15 @@ export class Line {
     const buffers: ArrayBuffer[] = [];
     for (const { operation } of calls) {
       requests.push({ ...operation, id: this.#nextId++ });
-      if (operation.op === "write") buffers.push(operation.batch.buffer as ArrayBuffer);
-      if (operation.op === "get") buffers.push(operation.keys.buffer as ArrayBuffer);
+      const bytes =
+        operation.op === "write"
+          ? operation.batch
+          : operation.op === "get"
+            ? operation.keys
+            : undefined;
+      if (bytes !== undefined && bytes.buffer.byteLength > COPIED_BYTES) {
+        buffers.push(bytes.buffer as ArrayBuffer);
+      }
     }
     try {
       this.#sender.post(requests, buffers);

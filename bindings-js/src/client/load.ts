@@ -3,9 +3,9 @@
 import { notLoaded } from "../shared/not-loaded.ts";
 import type { Later } from "../store/port.ts";
 
-/** All exports of these parts. */
+/** Exports of these parts that the client uses. */
 type Parts = Later &
-  typeof import("../codec/new-store.ts") &
+  Pick<typeof import("../codec/new-store.ts"), "taken"> &
   typeof import("../codec/wasm-module.ts") &
   typeof import("../shared/environment.ts") &
   typeof import("../shared/stores.ts") &

@@ -31,13 +31,19 @@ export interface Call {
 interface Group {
   /** Kind of call: calls of one kind join. */
   kind: string;
+  operation: Grouping;
   encoder: Encoder;
   /** The end of each call's bytes. */
   ends: number[];
   /** The number of keys; 0 for writes. */
   size: number;
   reply: Promise<unknown>;
+  /** The values that a lookup found, once they are decoded. */
+  values?: ByteList;
 }
+
+/** The operation of a group, without its bytes. */
+type Grouping = Extract<Operation, { op: "write" | "get" }>;
 
 /** A call's place in its group. */
 interface Joined {
@@ -78,9 +84,8 @@ export class Outbox {
    * is added.
    */
   async write(sync: boolean, fill: (encoder: Encoder) => void): Promise<number> {
-    const { group, at } = this.#join(`write ${sync}`, fill, () =>
-      this.#push({ op: "write", batch: EMPTY, sync }),
-    );
+    const operation: Grouping = { op: "write", batch: EMPTY, sync };
+    const { group, at } = this.#join(`write ${sync}`, fill, operation);
     const sequence = await group.reply;
     return (Array.isArray(sequence) ? valueOf(sequence, at) : sequence) as number;
   }
@@ -95,16 +100,15 @@ export class Outbox {
     const fill = (encoder: Encoder) => {
       for (const key of keys) encoder.key(key);
     };
-    const { group, at } = this.#join(`get ${keyspace} ${snapshot}`, fill, () =>
-      this.#push({ op: "get", keyspace, snapshot, keys: EMPTY }).then((values) =>
-        Array.isArray(values) ? values : new ByteList(values as Uint8Array),
-      ),
-    );
+    const operation: Grouping = { op: "get", keyspace, snapshot, keys: EMPTY };
+    const { group, at } = this.#join(`get ${keyspace} ${snapshot}`, fill, operation);
     const first = group.size;
     group.size += keys.length;
-    const found = (await group.reply) as ByteList | Outcome[];
+    const found = (await group.reply) as Uint8Array | Outcome[];
     const isOwn = Array.isArray(found);
-    const values = isOwn ? new ByteList(valueOf(found, at) as Uint8Array) : found;
+    const values = isOwn
+      ? new ByteList(valueOf(found, at) as Uint8Array)
+      : (group.values ??= new ByteList(found));
     const start = isOwn ? 0 : first;
     const keyAt = (index: number) => encodeKey(keys[index - start] as Bytes);
     return decodeList(values, encoding, start, start + keys.length, keyAt);
@@ -135,7 +139,7 @@ export class Outbox {
     this.fail(error);
   }
 
-  #join(kind: string, fill: (encoder: Encoder) => void, start: () => Promise<unknown>): Joined {
+  #join(kind: string, fill: (encoder: Encoder) => void, operation: Grouping): Joined {
     if (this.#closed !== undefined) throw this.#closed;
     let group = this.#group;
     if (group?.kind === kind && group.encoder.length < GROUP_BYTES) {
@@ -144,22 +148,20 @@ export class Outbox {
       const encoder = new Encoder();
       append(encoder, fill);
       this.#endGroup();
-      group = this.#group = { kind, encoder, ends: [], size: 0, reply: start() };
+      const reply = this.#push(operation);
+      group = this.#group = { kind, operation, encoder, ends: [], size: 0, reply };
     }
     return { group, at: group.ends.push(group.encoder.length) - 1 };
   }
 
-  /** Moves the group's bytes into its operation, which is the outbox's last. */
+  /** Moves the group's bytes into its operation. */
   #endGroup(): void {
-    const last = this.#calls.at(-1)?.operation;
-    if (this.#group !== undefined && last !== undefined) {
-      const { encoder, ends } = this.#group;
-      const bytes = encoder.bytes();
-      if (last.op === "write") last.batch = bytes;
-      if (last.op === "get") last.keys = bytes;
-      const grouped = last.op === "write" || last.op === "get";
-      if (grouped && ends.length > 1) last.ends = Uint32Array.from(ends);
-    }
+    if (this.#group === undefined) return;
+    const { operation, encoder, ends } = this.#group;
+    const bytes = encoder.bytes();
+    if (operation.op === "write") operation.batch = bytes;
+    else operation.keys = bytes;
+    if (ends.length > 1) operation.ends = Uint32Array.from(ends);
     this.#group = undefined;
   }
 

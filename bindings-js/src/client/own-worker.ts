@@ -1,16 +1,18 @@
 /**
  * The worker of this page, over its messages.
  *
- * The worker holds a lock as long as it lives. The page requests that lock, which it should never get: getting it
- * means that the worker died.
+ * 1. The worker holds a lock as long as it lives, which its first reply names. The page requests that lock, which it
+ *    should never get: getting it means that the worker died.
+ * 2. Until that reply the page holds a lock of its own. A worker that does not see it has other locks than the page, as
+ *    after the origin's storage was cleared, and names none.
  */
 
 import { EngineError } from "../api/errors.ts";
-import type { Reply, Request } from "../codec/protocol.ts";
+import { pageLock, type Reply, type Request } from "../codec/protocol.ts";
 import { invalid } from "../codec/validate.ts";
 import { later } from "#load";
 import { delay } from "../shared/delay.ts";
-import { heldLocks } from "../shared/hold-lock.ts";
+import { holdLock } from "../shared/hold-lock.ts";
 import { notLoaded } from "../shared/not-loaded.ts";
 import type { Receiver, Sender } from "./line.ts";
 
@@ -73,8 +75,6 @@ export class OwnWorker implements Sender {
       this.#receiver.fail(new EngineError("the store's worker ended unexpectedly"));
     };
     try {
-      // After its storage was cleared, an origin's new workers do not share locks with old pages.
-      if (!(await heldLocks()).includes(lock)) return;
       await navigator.locks.request(lock, { signal }, died);
     } catch {
       // The worker is no longer watched, or the browser has no locks.
@@ -84,6 +84,17 @@ export class OwnWorker implements Sender {
   /** No longer expects the worker to live. */
   unwatch(): void {
     this.#lifeline.abort();
+  }
+}
+
+/** Makes the first call of a worker while it can see that this page shares its locks. */
+export async function seen<T>(client: string, call: () => Promise<T>): Promise<T> {
+  // Several openings may have it.
+  const release = await holdLock(pageLock(client), { mode: "shared" }).catch(() => undefined);
+  try {
+    return await call();
+  } finally {
+    release?.();
   }
 }
 

@@ -22,7 +22,6 @@ import type {
 import { later } from "#load";
 import { toStoreRequest } from "#store-request";
 import { abortable, ignoreResult } from "../shared/abort.ts";
-import { delay } from "../shared/delay.ts";
 import type { Listener } from "../shared/events.ts";
 import type {
   ExportedFile,
@@ -32,7 +31,6 @@ import type {
   Later,
   OpenedKeyspace,
   Port,
-  Steps,
 } from "../store/port.ts";
 import type { Connection } from "./connection.ts";
 import type { Caller, Resource } from "./caller.ts";
@@ -89,40 +87,6 @@ export class Session implements Caller, Port<"async"> {
 
   later(): Promise<Later> {
     return later();
-  }
-
-  async runSteps<T>(steps: Steps<T>): Promise<T> {
-    let step = steps.next();
-    while (!step.done) {
-      let value: unknown;
-      try {
-        value = await step.value;
-      } catch (error) {
-        step = steps.throw(error);
-        continue;
-      }
-      step = steps.next(value);
-    }
-    return step.value;
-  }
-
-  async *generate<T>(
-    next: () => Steps<T | undefined>,
-    end: () => unknown,
-  ): AsyncGenerator<T, void, undefined> {
-    try {
-      for (;;) {
-        const item = await this.runSteps(next());
-        if (item === undefined) return;
-        yield item;
-      }
-    } finally {
-      end();
-    }
-  }
-
-  pause(milliseconds: number): Promise<void> {
-    return delay(milliseconds);
   }
 
   /** Sends an operation; resolves to the value of its reply. */

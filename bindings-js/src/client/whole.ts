@@ -3,29 +3,45 @@
  * load code later.
  */
 
-import * as newStore from "../codec/new-store.ts";
-import * as wasmModule from "../codec/wasm-module.ts";
-import * as environment from "../shared/environment.ts";
-import * as stores from "../shared/stores.ts";
-import * as store from "../store/later.ts";
-import * as administration from "./administration.ts";
+import { taken } from "../codec/new-store.ts";
+import { toModule } from "../codec/wasm-module.ts";
+import { checkPrivateFiles, unavailable } from "../shared/environment.ts";
+import { exists, stores } from "../shared/stores.ts";
+import {
+  changes,
+  decodeConflicts,
+  exportStream,
+  fromJson,
+  live,
+  transact,
+} from "../store/later.ts";
+import { destroy, importStore } from "./administration.ts";
 import { provide } from "./load.ts";
-import * as elections from "./no-leader.ts";
-import * as starts from "./not-started.ts";
-import * as elsewhere from "./start-elsewhere.ts";
-import * as threads from "./threads.ts";
+import { noLeader } from "./no-leader.ts";
+import { notStarted } from "./not-started.ts";
+import { startElsewhere } from "./start-elsewhere.ts";
+import { chooseThreads } from "./threads.ts";
 
 export * from "./index.ts";
 
+// By their names: for a module as an object, bundlers would add code to what a page loads first.
 provide({
-  ...newStore,
-  ...wasmModule,
-  ...environment,
-  ...stores,
-  ...store,
-  ...administration,
-  ...elections,
-  ...starts,
-  ...elsewhere,
-  ...threads,
+  changes,
+  checkPrivateFiles,
+  chooseThreads,
+  decodeConflicts,
+  destroy,
+  exists,
+  exportStream,
+  fromJson,
+  importStore,
+  live,
+  noLeader,
+  notStarted,
+  startElsewhere,
+  stores,
+  taken,
+  toModule,
+  transact,
+  unavailable,
 });

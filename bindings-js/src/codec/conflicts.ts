@@ -35,7 +35,9 @@ export function decodeConflicts(bytes: Uint8Array, encodings: readonly Encodings
       expiresAt,
     };
   });
-  return new ConflictError(conflicts);
+  const failed = conflicts.map(({ condition }) => condition).join(", ");
+  const message = `expected all conditions to hold, found that these do not: ${failed}`;
+  return new ConflictError(conflicts, message);
 }
 
 /** Decodes what was found; bytes of another form stay bytes, so that no conflict is lost. */

@@ -8,6 +8,7 @@ import {
   CursorGoneError,
   EngineError,
   type ErrorCode,
+  type ErrorDetails,
   InvalidArgumentError,
   IoError,
   NewerFormatError,
@@ -18,18 +19,11 @@ import {
   UnavailableError,
 } from "../api/errors.ts";
 
-/** A policy, or merges, which only the build of the engine with all policies has. */
-export class LeftOutError extends InvalidArgumentError {
-  readonly what: string;
+/** The class of an error that a message can carry. */
+type ErrorClass = new (message: string, details?: ErrorDetails) => TerraneError;
 
-  constructor(what: string, options: ErrorOptions = {}) {
-    const where = 'open the store with policies: "all"';
-    super(`only the build with all policies has ${what}: ${where}`, options);
-    this.what = what;
-  }
-}
-
-const classes = {
+/** The classes of errors by their codes. */
+export const CLASSES: Readonly<Record<EncodedError["code"], ErrorClass>> = {
   busy: BusyError,
   unavailable: UnavailableError,
   quota: QuotaError,
@@ -40,15 +34,14 @@ const classes = {
   "invalid-argument": InvalidArgumentError,
   "not-found": NotFoundError,
   "newer-format": NewerFormatError,
-  "left-out": LeftOutError,
   io: IoError,
   "read-only": ReadOnlyError,
   engine: EngineError,
-} satisfies Record<EncodedError["code"], unknown>;
+};
 
 /** An error as a message carries it: structured cloning does not preserve classes. */
 export interface EncodedError {
-  code: Exclude<ErrorCode, "conflict"> | "left-out";
+  code: Exclude<ErrorCode, "conflict">;
   message: string;
   cause?: unknown;
   /** File of the damage, and the position in it. */
@@ -60,17 +53,5 @@ export interface EncodedError {
 
 /** Decodes an error as an instance of its class. */
 export function decodeError(encoded: EncodedError): TerraneError {
-  return new classes[encoded.code](optionsInCamelCase(encoded.message), encoded);
-}
-
-/** Whether a value is one of the codes. */
-export function isCode(value: unknown): value is EncodedError["code"] {
-  return typeof value === "string" && Object.hasOwn(classes, value);
-}
-
-/** A message of the engine, which has the names of options in backticks; they become camel case. */
-function optionsInCamelCase(message: string): string {
-  const camelCase = (name: string): string =>
-    name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  return message.replace(/`[^`]+`/g, camelCase);
+  return new CLASSES[encoded.code](encoded.message, encoded);
 }

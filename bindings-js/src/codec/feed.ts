@@ -4,6 +4,8 @@
  * - A page is one batch after another: its sequence number (a double), its length (unsigned 32 bits, little-endian) and
  *   its bytes.
  * - A batch is encoded as in the engine's WAL (encoder.ts), with the engine's ids of keyspaces.
+ * - A keyspace that batches name stands before the first of them, with the number 0 in place of a batch: its id, and
+ *   its name after the name's length.
  */
 
 import type { Decoded, Encoding } from "../api/data.ts";
@@ -20,7 +22,7 @@ const CUSTOM = 255;
 const EXPIRY_BYTES = 8;
 
 /** The kinds of operations, by their numbers. */
-const KINDS = ["delete", "put", "deleteRange", "merge", "put"] as const;
+const KINDS = ["delete", "put", "deleteRange", "merge", "put", undefined, "dropKeyspace"] as const;
 const PUT_EXPIRING = 4;
 
 /** The operations that a subscriber asks for, and its encodings. */
@@ -32,7 +34,7 @@ export interface Filter<K extends Encoding, V extends Encoding> {
   valueEncoding: V;
 }
 
-/** Yields the batches of a page, each with its sequence number. */
+/** Yields the batches of a page, each with its sequence number, and keyspaces with 0. */
 export function* batchesOf(page: Uint8Array): Generator<[sequence: number, batch: Uint8Array]> {
   const view = new DataView(page.buffer, page.byteOffset, page.byteLength);
   for (let at = 0; at < page.length;) {
@@ -41,6 +43,12 @@ export function* batchesOf(page: Uint8Array): Generator<[sequence: number, batch
     at = start + view.getUint32(at + SEQUENCE_BYTES, true);
     yield [sequence, page.subarray(start, at)];
   }
+}
+
+/** Decodes a keyspace of a page. */
+export function keyspaceOf(bytes: Uint8Array): [id: number, name: string] {
+  const reader = new Reader(bytes);
+  return [reader.varint(), new TextDecoder().decode(reader.bytes(reader.varint()))];
 }
 
 /** Decodes the operations of a batch in keyspaces with a name, as far as the filter has them. */
@@ -55,14 +63,18 @@ export function operationsOf<K extends Encoding, V extends Encoding>(
     const kind = reader.byte();
     const keyspace = nameOf(reader.varint());
     const key = reader.bytes(reader.varint());
-    const rest = KINDS[kind] === "delete" ? 0 : reader.varint();
-    const isRange = KINDS[kind] === "deleteRange";
+    const type = KINDS[kind];
+    const isDrop = type === "dropKeyspace";
+    const rest = type === "delete" || isDrop ? 0 : reader.varint();
+    const isRange = type === "deleteRange";
     // For a range it is one more than the length of its end, or 0 for an open end.
     const value = reader.bytes(isRange ? Math.max(rest - 1, 0) : rest);
     if (keyspace === undefined || (filter.keyspace ?? keyspace) !== keyspace) continue;
-    const operation = isRange
-      ? rangeOf(key, rest > 0 ? value : undefined, filter.span)
-      : isWithin(key, filter.span) && keyed(kind, key, value, filter);
+    const operation = isDrop
+      ? { type }
+      : isRange
+        ? rangeOf(key, rest > 0 ? value : undefined, filter.span)
+        : isWithin(key, filter.span) && keyed(kind, key, value, filter);
     if (operation) operations.push({ keyspace, ...operation } as ChangeOperation<K, V>);
   }
   return operations;

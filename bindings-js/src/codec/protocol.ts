@@ -9,6 +9,9 @@ import type { WasmModule } from "../api/options.ts";
 import type { ThreadStats } from "../api/stats.ts";
 import type { EncodedError } from "./error-codec.ts";
 
+/** The most bytes that are copied to another thread: to transfer a buffer takes longer than to copy a small one. */
+export const COPIED_BYTES = 4096;
+
 /** Identifies a store, and who requests it. */
 export interface StoreRequest {
   /** The store's name. */
@@ -64,7 +67,7 @@ export interface OpenRequest extends StoreRequest {
 
 /** The reply to a request to open a store. */
 export interface Opened {
-  /** The name of the lock that the worker holds from now on; undefined where there are no locks. */
+  /** The name of the lock that the worker holds from now on; undefined where it shares no locks with its page. */
   lock: string | undefined;
   /** The random number of the store: another of the same name has another. */
   store: number;
@@ -291,6 +294,11 @@ export interface Leaves {
 /** The name of the lock that a store's holder has. */
 export function storeLock(name: string): string {
   return `terrane:${name}`;
+}
+
+/** The name of the lock that a client's page holds until its worker has opened a store. */
+export function pageLock(client: string): string {
+  return `terrane-page:${client}`;
 }
 
 /** Description of the holder, in the name of a second lock. */

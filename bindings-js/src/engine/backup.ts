@@ -6,8 +6,7 @@
 
 import type { Steps } from "../../wasm/terrane.js";
 import { AbortError, IoError, NotFoundError } from "../api/errors.ts";
-import { LeftOutError } from "../codec/error-codec.ts";
-import { toError } from "../codec/thrown.ts";
+import { LeftOutError, toError } from "../codec/thrown.ts";
 import type { Exported, OpenRequest, StoreRequest } from "../codec/protocol.ts";
 import { noStoreIn, taken } from "../codec/new-store.ts";
 import { openFile, removeDirectory, retryWhileBusy } from "./directory.ts";

@@ -20,8 +20,7 @@ import {
   type TerraneError,
 } from "../api/errors.ts";
 import type { ThreadStats } from "../api/stats.ts";
-import { LeftOutError } from "../codec/error-codec.ts";
-import { toError } from "../codec/thrown.ts";
+import { LeftOutError, toError } from "../codec/thrown.ts";
 import type { OpenRequest } from "../codec/protocol.ts";
 import { ref, unref } from "../shared/ports.ts";
 import { type Files, IN_BACKGROUND, Module, openStore } from "#platform";

@@ -37,7 +37,7 @@ export interface AddonStore {
   get_many_apart(snapshot: number, keys: Uint8Array): Promise<Uint8Array>;
   has_many_apart(snapshot: number, keys: Uint8Array): Promise<Uint8Array>;
   write_apart(batch: Uint8Array, sync: boolean): Promise<number>;
-  clear_apart(range: Uint8Array, reverse: boolean, limit: number): Promise<unknown>;
+  clear_apart(range: Uint8Array, reverse: boolean, limit: number, sync: boolean): Promise<unknown>;
   compact_range_apart(range: Uint8Array): Promise<unknown>;
   close_apart(): Promise<unknown>;
 }

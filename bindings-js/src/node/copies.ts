@@ -11,6 +11,7 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  realpathSync,
   renameSync,
   rmdirSync,
   rmSync,
@@ -21,7 +22,7 @@ import { unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Steps } from "../../wasm/terrane.js";
-import { AbortError, NotFoundError } from "../api/errors.ts";
+import { AbortError, IoError, NotFoundError } from "../api/errors.ts";
 import type { Exported, OpenRequest, StoreRequest } from "../codec/protocol.ts";
 import { noStoreIn, taken } from "../codec/new-store.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -76,13 +77,15 @@ async function copyTo(
     return isNew ? orRemoved(path, run) : run();
   }
   checkFree(path);
-  const unfinished = `${path}.unfinished-${randomUUID()}`;
+  // An empty directory may be a link to it, which a rename would not follow.
+  const target = existsSync(path) ? realpathSync(path) : path;
+  const unfinished = `${target}.unfinished-${randomUUID()}`;
   await orRemoved(unfinished, async () => {
     // If it does not start, it may have made the directory.
     await copied(runner, module, start(unfinished, false));
-    rename(unfinished, path);
+    rename(unfinished, target);
   });
-  syncFolder(dirname(path));
+  syncFolder(dirname(target));
 }
 
 /** Renames a directory to a path, where there must be nothing, or an empty directory. */
@@ -91,9 +94,11 @@ function rename(from: string, path: string): void {
     // Windows replaces no directory by another.
     if (process.platform === "win32" && existsSync(path)) rmdirSync(path);
     renameSync(from, path);
-  } catch (error) {
+  } catch (cause) {
     checkFree(path);
-    throw error;
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const why = code === "EBUSY" ? "it may be a mount point: name a directory in it" : message;
+    throw new IoError(`could not put the copy in the place of ${path}: ${why}`, { cause });
   }
 }
 
@@ -129,8 +134,17 @@ async function orRemoved(path: string, body: () => Promise<void>): Promise<void>
   try {
     await body();
   } catch (error) {
-    rmSync(path, { force: true, recursive: true });
+    remove(path);
     throw error;
+  }
+}
+
+/** Removes what is at a path, if it can be. */
+function remove(path: string): void {
+  try {
+    rmSync(path, { force: true, recursive: true });
+  } catch {
+    // The failure before says more.
   }
 }
 

@@ -7,12 +7,13 @@ import { UnavailableError } from "../api/errors.ts";
 import { Db as ClientDb } from "../client/db.ts";
 import { Line } from "../client/line.ts";
 import { OwnWorker } from "../client/own-worker.ts";
-import { checkNotOpen, openSession } from "../client/open-session.ts";
+import { checkNotOpen as checkNotConnected, openSession } from "../client/open-session.ts";
 import { Session } from "../client/session.ts";
 import type { Exported } from "../codec/protocol.ts";
 import { checked, TIMEOUT, WAIT } from "../codec/options.ts";
 import { toDefaults } from "../codec/requests.ts";
 import { abortable, abortError, ignoreResult } from "../shared/abort.ts";
+import { addCheck, checkNotOpen } from "../shared/open-here.ts";
 import { type ImportSink, pipeImport } from "../shared/streams.ts";
 import type { ExportedFile } from "../store/port.ts";
 import { type NodeOptions, refuseBrowserOptions, toNodeRequest } from "./options.ts";
@@ -22,6 +23,9 @@ import { startThread } from "./thread.ts";
 export * from "../api/index.ts";
 export type { Db, Keyspace, Reader, Snapshot, Transaction } from "../client/db.ts";
 export type { Layout, NodeOptions as OpenOptions } from "./options.ts";
+
+// The other entries of the package refuse to destroy a store that this one has open.
+addCheck(checkNotConnected);
 
 /** The calls of a store in a thread, whose exported files this one opens. */
 class ThreadSession extends Session {

@@ -21,6 +21,7 @@ import {
   type TerraneError,
 } from "../api/errors.ts";
 import { Encoder } from "../codec/encoder.ts";
+import { toDurability } from "../codec/requests.ts";
 import { encodeRange } from "../codec/span.ts";
 import type { AddonStore } from "./addon.ts";
 import { checkNotOpen, OpenHere } from "../shared/open-here.ts";
@@ -115,20 +116,22 @@ export class LevelStore {
   #hasWritten = false;
   /** The encoder of such a write, for the next. */
   #spare: Encoder | undefined;
-  readonly #here: OpenHere;
+  /** Undefined for a store in memory. */
+  readonly #here: OpenHere | undefined;
 
-  private constructor(module: Module, store: Store, name: string) {
+  private constructor(module: Module, store: Store, path: string | undefined) {
     this.module = module;
     this.#store = store as AddonStore & Store;
     this.#gets = new Gets(this);
-    this.#here = new OpenHere(name);
+    if (path !== undefined) this.#here = new OpenHere(path);
   }
 
   /** Opens the store at a path, which this process shares. */
   static async open(path: string, options: NodeOptions): Promise<LevelStore> {
     const request = toNodeRequest(path, options);
-    const { module, store } = await openStore(request, Module.load());
-    return new LevelStore(module, store, request.name);
+    toDurability(options, "buffered");
+    const { module, store, files } = await openStore(request, Module.load());
+    return new LevelStore(module, store, files?.path);
   }
 
   /** Calls the store. */
@@ -211,13 +214,13 @@ export class LevelStore {
     }
   }
 
-  /** Deletes the keys of a range, the first `limit` or the last. */
-  async clear(range: LevelRange, reverse: boolean, limit: number): Promise<void> {
+  /** Deletes the keys of a range, the first `limit` or the last; makes that durable if `sync`. */
+  async clear(range: LevelRange, reverse: boolean, limit: number, sync: boolean): Promise<void> {
     const bytes = encodeRange(wellFormedRange(range), "binary");
     this.#startLookup();
     await this.#add(
       new Group<unknown>("clear", () =>
-        this.later((store) => store.clear_apart(bytes, reverse, limit)),
+        this.later((store) => store.clear_apart(bytes, reverse, limit, sync)),
       ),
     );
   }
@@ -254,7 +257,7 @@ export class LevelStore {
 
   /** Closes this opening after the writes that were added; the last one of a store closes it. */
   async close(): Promise<void> {
-    this.#here.end();
+    this.#here?.end();
     await this.#writing;
     const closing = this.later((store) => store.close_apart());
     this.#failure ??= new ClosedError("the store is closed");

@@ -24,8 +24,17 @@ export class OpenHere {
   }
 }
 
+/** The checks of stores that are open here by other means. */
+const checks: ((name: string) => void)[] = [];
+
+/** Adds a check, which throws if this thread has the store open by other means. */
+export function addCheck(check: (name: string) => void): void {
+  checks.push(check);
+}
+
 /** Throws if this thread has the store open: waiting for itself would end with the timeout. */
 export function checkNotOpen(name: string): void {
+  for (const check of checks) check(name);
   for (const open of names) if (open.name === name) throw openHere(name);
 }
 

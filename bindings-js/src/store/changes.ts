@@ -5,19 +5,18 @@
  * 2. Then the watch waits for a batch, and a moment longer for more of them. Reading the next page makes them durable.
  * 3. Each page is requested by the cursor after the one before. So a store that gets another worker continues, whoever
  *    leads.
- * 4. Batches have the engine's ids of keyspaces, whose names are looked up when an id is new. No id is given twice. An
- *    id without a name is that of a keyspace that was dropped, or that the package keeps for itself.
+ * 4. Batches have the engine's ids of keyspaces, whose names are in each page. An id without a name is that of a
+ *    keyspace that the package keeps for itself.
  */
 
 import type { ChangeBatch } from "../api/changes.ts";
 import type { Encoding } from "../api/data.ts";
 import { ClosedError, InvalidArgumentError } from "../api/errors.ts";
 import { Encoder, encodeSpan, type Span } from "../codec/encoder.ts";
-import { batchesOf, compare, type Filter, operationsOf } from "../codec/feed.ts";
+import { batchesOf, compare, type Filter, keyspaceOf, operationsOf } from "../codec/feed.ts";
 import { checkKeyspaceName } from "../codec/requests.ts";
 import { check } from "../codec/validate.ts";
 import { abortable } from "../shared/abort.ts";
-import { parseNames } from "../shared/events.ts";
 import type { HeldWatch, Port } from "./port.ts";
 import { nextChange } from "./watch.ts";
 
@@ -41,7 +40,7 @@ export async function* changes<K extends Encoding, V extends Encoding>(
   all.numbered(EVERY, encodeSpan(ALL));
   const call = <T>(start: () => T | Promise<T>): Promise<T> =>
     abortable(signal, async () => start());
-  const names = new Map<number, string | undefined>();
+  const names = new Map<number, string>();
   // Fails if the store was closed at the call; one that is closed later ends the iteration.
   const now = await call(() => end);
   let cursor = since ?? now;
@@ -53,18 +52,11 @@ export async function* changes<K extends Encoding, V extends Encoding>(
       let isShown = true;
       let last = 0;
       for (const [sequence, bytes] of batchesOf(page)) {
-        const unknown = new Set<number>();
-        let operations = operationsOf(bytes, filter, (id) => {
-          if (!names.has(id)) unknown.add(id);
-          return names.get(id);
-        });
-        if (unknown.size > 0) {
-          for (const id of unknown) names.set(id, undefined);
-          for (const [id, name] of parseNames(await call(() => port.invoke("keyspaces")))) {
-            names.set(id, name);
-          }
-          operations = operationsOf(bytes, filter, (id) => names.get(id));
+        if (sequence === 0) {
+          names.set(...keyspaceOf(bytes));
+          continue;
         }
+        const operations = operationsOf(bytes, filter, (id) => names.get(id));
         cursor = cursor.replace(/\d+$/, String(sequence));
         isShown = operations.length > 0;
         last = sequence;

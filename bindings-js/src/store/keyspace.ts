@@ -30,7 +30,7 @@ import { BATCH, ENCODINGS, EXPIRY, KEY, LIMIT, RANGE, WRITE } from "../codec/opt
 import { now, toDurability, toExpiry, toPolicy, toScan } from "../codec/requests.ts";
 import { toSpan } from "../codec/span.ts";
 import { checkLength } from "../codec/validate.ts";
-import type { Later } from "./port.ts";
+import type { Later, Port } from "./port.ts";
 import { Reader, type Scope } from "./reader.ts";
 import { watch } from "./watch.ts";
 
@@ -53,19 +53,13 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
     value: Encodable<VE>,
     options?: CallOptions<M, PutOptions & Encodings<KE, VE>>,
   ): Result<M, number> {
-    const { port, keyspace } = this.scope;
-    return this.call(
-      options,
-      [WRITE, EXPIRY, ENCODINGS],
-      (given: PutOptions & Encodings<KE, VE>) => {
-        const sync = toDurability(given, this.#durability) === "sync";
-        const expiresAt = toExpiry(given, now());
-        // Before the batch is filled, since an encoding may call the store.
-        const bytes = this.key(key, given);
-        const content = toBytes("value", value, this.valueEncoding(given));
-        return port.write(sync, (batch) => batch.put(keyspace, bytes, content, expiresAt), false);
-      },
-    );
+    return this.#write(options, [EXPIRY, ENCODINGS], (given: PutOptions & Encodings<KE, VE>) => {
+      const expiresAt = toExpiry(given, now());
+      // Before the batch is filled, since an encoding may call the store.
+      const bytes = this.key(key, given);
+      const content = toBytes("value", value, this.valueEncoding(given));
+      return (batch, keyspace) => batch.put(keyspace, bytes, content, expiresAt);
+    });
   }
 
   merge<KE extends Encoding = K>(
@@ -95,10 +89,7 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
     options?: CallOptions<M, BatchOptions<M, K, V>>,
   ): Result<M, number> {
     const { port } = this.scope;
-    const named = (other: unknown) => {
-      const mine = other instanceof Keyspace && port.isSameStore(other.scope.port);
-      return mine ? (other.scope as Scope<M, Encoding, Encoding>) : undefined;
-    };
+    const named = (other: unknown) => scopeOf(other, port);
     const fill = (batch: Encoder) => encodeBatch(batch, operations, this.scope, named);
     if (options?.if === undefined) return this.#write(options, [], () => fill, true);
     return this.call(options, [BATCH], (given: BatchOptions<M, K, V>) => {
@@ -120,14 +111,9 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
   }
 
   deleteRange(options?: CallOptions<M, RangeOptions<K> & WriteOptions>): Result<M, number> {
-    return this.call(options, [RANGE, WRITE], ({ durability, signal, ...range }) => {
-      const rest = signal === undefined ? { durability } : { durability, signal };
-      const span = toSpan(range as RangeOptions<K>, this.scope.keyEncoding);
-      return this.#write(
-        rest as CallOptions<M, WriteOptions>,
-        [],
-        () => (batch, keyspace) => batch.deleteSpan(keyspace, span),
-      );
+    return this.#write(options, [RANGE], (range: RangeOptions<K> & WriteOptions) => {
+      const span = toSpan(range, this.scope.keyEncoding);
+      return (batch, keyspace) => batch.deleteSpan(keyspace, span);
     });
   }
 
@@ -196,4 +182,13 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
       return port.write(sync, (batch) => fill(batch, keyspace), mayCall);
     });
   }
+}
+
+/** Returns what a keyspace reads and writes; undefined if it is not one of the port's store. @internal */
+export function scopeOf<M extends Mode>(
+  keyspace: unknown,
+  port: Port<M>,
+): Scope<M, Encoding, Encoding> | undefined {
+  const isOwn = keyspace instanceof Keyspace && port.isSameStore(keyspace.scope.port);
+  return isOwn ? keyspace.scope : undefined;
 }

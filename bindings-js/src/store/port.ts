@@ -57,9 +57,6 @@ export interface ExportedFile {
 /** Code that a page loads when it is first used. */
 export type Later = typeof import("./later.ts");
 
-/** A call in steps: it yields results of other calls, and continues with their values. */
-export type Steps<T> = Generator<unknown, T, unknown>;
-
 export interface Port<M extends Mode> {
   /** The names of the options that every call takes. */
   readonly waits: object;
@@ -82,15 +79,6 @@ export interface Port<M extends Mode> {
 
   /** Whether calls return results rather than promises. */
   readonly isSync: boolean;
-
-  /** Runs a call in steps to its end. */
-  runSteps<T>(steps: Steps<T>): Result<M, T>;
-
-  /** Iterates over what calls in steps return, until one returns undefined; `end` is called at the end. */
-  generate<T>(next: () => Steps<T | undefined>, end: () => unknown): Iteration<M, T>;
-
-  /** Waits, where calls of others may be served meanwhile. */
-  pause(milliseconds: number): Result<M, void>;
 
   /** Calls a method of the engine's store. */
   invoke<N extends Method>(method: N, ...args: Arguments<N>): Result<M, ReturnType<Methods[N]>>;

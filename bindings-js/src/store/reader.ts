@@ -187,8 +187,7 @@ export class Reader<
     const given = checked(options, RANGE, ENCODINGS, ROWS);
     const { keyEncoding, valueEncoding } = toEncodings<KE, VE>(given, this.scope);
     const projection = projectionOf<R, KE, VE>(given.rows, keyEncoding, valueEncoding);
-    const { gte, gt, lte, lt, prefix } = given;
-    const held = this.scope.port.cursor(this.#scan({ gte, gt, lte, lt, prefix, keyEncoding }));
+    const held = this.scope.port.cursor(this.#scan(given));
     return new Cursor(this, held, projection, keyEncoding);
   }
 

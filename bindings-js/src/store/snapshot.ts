@@ -3,9 +3,9 @@
 import type { Encoding } from "../api/data.ts";
 import type { KeyspaceOf, Mode, ReaderOf, SnapshotOf } from "../api/store.ts";
 import { ClosedError } from "../api/errors.ts";
-import { check } from "../codec/validate.ts";
+import { invalid } from "../codec/validate.ts";
 import { notForgotten, onForgotten } from "../shared/finalization.ts";
-import { Keyspace } from "./keyspace.ts";
+import { scopeOf } from "./keyspace.ts";
 import type { HeldSnapshot } from "./port.ts";
 import { Reader, type Scope } from "./reader.ts";
 
@@ -27,9 +27,8 @@ export class Snapshot<M extends Mode, K extends Encoding = "utf8", V extends Enc
     keyspace: KeyspaceOf<M, KE, VE>,
   ): ReaderOf<M, KE, VE> {
     const { port, snapshot, reads } = this.scope;
-    const isOwn = keyspace instanceof Keyspace && port.isSameStore(keyspace.scope.port);
-    check("keyspace", keyspace, isOwn, "one of this store");
-    const { scope } = keyspace as Keyspace<M, KE, VE>;
+    const scope = scopeOf(keyspace, port) as Scope<M, KE, VE> | undefined;
+    if (scope === undefined) throw invalid("keyspace", "one of this store", keyspace);
     return new Reader({ ...scope, snapshot, reads, owner: this });
   }
 

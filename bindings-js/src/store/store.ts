@@ -17,6 +17,7 @@ import type {
   KeyspaceOf,
   Mode,
   Result,
+  Returnable,
   SnapshotOf,
   TransactionOf,
 } from "../api/store.ts";
@@ -89,17 +90,15 @@ export class Store<M extends Mode, K extends Encoding = "utf8", V extends Encodi
   }
 
   transact<T>(
-    body: (transaction: TransactionOf<M, K, V>) => T | Result<M, T>,
+    body: (transaction: TransactionOf<M, K, V>) => (T | Result<M, T>) & Returnable<M, T>,
     options?: CallOptions<M, WriteOptions>,
   ): Result<M, T> {
     const { scope } = this;
-    const isOwn = (keyspace: unknown) =>
-      keyspace instanceof Keyspace && scope.port.isSameStore(keyspace.scope.port);
     return this.call(options, [WRITE], (given: WriteOptions & WaitOptions) => {
       const sync = toDurability(given, this.#defaults.durability) === "sync";
       const { port } = scope;
       return port.map<Later, T>(port.later(), ({ transact }) =>
-        port.runSteps(transact<M, K, V, T>(scope, body, isOwn, sync, given.signal)),
+        transact<M, K, V, T>(scope, body, sync, given.signal),
       );
     });
   }

@@ -34,9 +34,12 @@ import { pairs } from "../codec/projection.ts";
 import { now, toEncoding, toEncodings, toExpiry, toScan } from "../codec/requests.ts";
 import { toSpan } from "../codec/span.ts";
 import { check, checkLength, invalid } from "../codec/validate.ts";
-import type { HeldSnapshot, Port, Steps } from "./port.ts";
+import { delay } from "../shared/delay.ts";
+import { scopeOf } from "./keyspace.ts";
+import type { HeldSnapshot, Port } from "./port.ts";
 import type { Scope } from "./reader.ts";
 import { isSnapshotEnded } from "./snapshot.ts";
+import { generate, runSteps, type Steps } from "./steps.ts";
 
 /** The most times that a body runs. */
 const TRIES = 10;
@@ -134,11 +137,20 @@ function joined(spans: Span[]): Span[] {
   return result;
 }
 
-/** Runs a transaction; each step is a call whose result the next one needs. */
-export function* transact<M extends Mode, K extends Encoding, V extends Encoding, T>(
+/** Runs a transaction. */
+export function transact<M extends Mode, K extends Encoding, V extends Encoding, T>(
   scope: Scope<M, K, V>,
   body: (transaction: TransactionOf<M, K, V>) => unknown,
-  isOwn: (keyspace: unknown) => boolean,
+  sync: boolean,
+  signal: AbortSignal | undefined,
+): Result<M, T> {
+  return runSteps(scope.port, attempts<M, K, V, T>(scope, body, sync, signal));
+}
+
+/** A transaction in steps: each is a call whose result the next one needs. */
+function* attempts<M extends Mode, K extends Encoding, V extends Encoding, T>(
+  scope: Scope<M, K, V>,
+  body: (transaction: TransactionOf<M, K, V>) => unknown,
   sync: boolean,
   signal: AbortSignal | undefined,
 ): Steps<T> {
@@ -147,7 +159,7 @@ export function* transact<M extends Mode, K extends Encoding, V extends Encoding
   for (let tries = 1; ; tries++) {
     const changes = new Changes(port.snapshot());
     try {
-      const result: unknown = body(new Transaction(scope, changes, isOwn));
+      const result: unknown = body(new Transaction(scope, changes));
       if (port.isSync && typeof (result as PromiseLike<T> | undefined)?.then === "function") {
         throw invalid("body", "a function that returns no promise", result);
       }
@@ -168,8 +180,9 @@ export function* transact<M extends Mode, K extends Encoding, V extends Encoding
       changes.ended = true;
       changes.snapshot.release();
     }
-    // Whoever was faster finishes first, and not all that were slower start at once.
-    yield port.pause(2 ** tries * Math.random());
+    // Whoever was faster finishes first, and not all that were slower start at once. A store that is synchronous has
+    // nobody to wait for.
+    if (!port.isSync) yield delay(2 ** tries * Math.random());
   }
 }
 
@@ -208,21 +221,19 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
 > {
   readonly #scope: Scope<M, K, V>;
   readonly #changes: Changes;
-  readonly #isOwn: (keyspace: unknown) => boolean;
 
-  constructor(scope: Scope<M, K, V>, changes: Changes, isOwn: (keyspace: unknown) => boolean) {
+  constructor(scope: Scope<M, K, V>, changes: Changes) {
     this.#scope = scope;
     this.#changes = changes;
     changes.encodings.set(scope.keyspace, scope);
-    this.#isOwn = isOwn;
   }
 
   keyspace<KE extends Encoding, VE extends Encoding>(
     keyspace: KeyspaceOf<M, KE, VE>,
   ): TransactionOf<M, KE, VE> {
-    check("keyspace", keyspace, this.#isOwn(keyspace), "one of this store");
-    const { scope } = keyspace as unknown as { scope: Scope<M, KE, VE> };
-    return new Transaction(scope, this.#changes, this.#isOwn);
+    const scope = scopeOf(keyspace, this.#scope.port) as Scope<M, KE, VE> | undefined;
+    if (scope === undefined) throw invalid("keyspace", "one of this store", keyspace);
+    return new Transaction(scope, this.#changes);
   }
 
   get<E extends Encoding = V>(
@@ -331,7 +342,7 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
       const [key, value] = row;
       return [decode(key, keyEncoding, () => key), decode(value, valueEncoding, () => key)];
     }
-    return port.generate(next, () => stored.return());
+    return generate(port, next, () => stored.return());
   }
 
   /** Returns a function that returns the next row of a range: of those stored, with the transaction's writes. */

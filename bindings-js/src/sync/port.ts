@@ -39,7 +39,6 @@ import type {
   Later,
   OpenedKeyspace,
   Port,
-  Steps,
 } from "../store/port.ts";
 
 /** The most entries that are counted in one step. */
@@ -103,31 +102,6 @@ export class EnginePort implements Port<"sync"> {
 
   later(): Later {
     return later;
-  }
-
-  runSteps<T>(steps: Steps<T>): T {
-    let step = steps.next();
-    while (!step.done) step = steps.next(step.value);
-    return step.value;
-  }
-
-  *generate<T>(
-    next: () => Steps<T | undefined>,
-    end: () => unknown,
-  ): Generator<T, void, undefined> {
-    try {
-      for (;;) {
-        const item = this.runSteps(next());
-        if (item === undefined) return;
-        yield item;
-      }
-    } finally {
-      end();
-    }
-  }
-
-  pause(): void {
-    // Nobody else has a turn meanwhile.
   }
 
   invoke<N extends Method>(method: N, ...args: Arguments<N>): ReturnType<Methods[N]> {

@@ -1,6 +1,6 @@
 /** A client of a store's worker: the page that started it, or another page or worker that shares the store. */
 
-import type { Page, Reply, Request } from "../codec/protocol.ts";
+import { COPIED_BYTES, type Page, type Reply, type Request } from "../codec/protocol.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 
 /** Longest wait of an event for replies to go along with, in milliseconds. */
@@ -90,7 +90,9 @@ function buffersOf(replies: readonly Reply[]): ArrayBuffer[] {
     if (!("value" in reply)) continue;
     const { value } = reply;
     const bytes = isPage(value) ? value.bytes : value;
-    if (bytes instanceof Uint8Array) buffers.push(bytes.buffer as ArrayBuffer);
+    if (bytes instanceof Uint8Array && bytes.length > COPIED_BYTES) {
+      buffers.push(bytes.buffer as ArrayBuffer);
+    }
   }
   return buffers;
 }

@@ -9,10 +9,18 @@
 
 import { ClosedError } from "../api/errors.ts";
 import { encodeError } from "../codec/thrown.ts";
-import type { Opened, OpenRequest, Operation, Reply, Request } from "../codec/protocol.ts";
+import {
+  type Opened,
+  type OpenRequest,
+  type Operation,
+  pageLock,
+  type Reply,
+  type Request,
+} from "../codec/protocol.ts";
 import { destroyFiles, holdLifeLock, Import } from "#platform";
 import { Engine } from "../engine/engine.ts";
 import { StartedTask } from "../engine/tasks.ts";
+import { heldLocks } from "../shared/hold-lock.ts";
 import type { Send } from "./client.ts";
 import { Server } from "./server.ts";
 import { Membership } from "./sharing.ts";
@@ -84,20 +92,28 @@ function start(operation: Operation): unknown {
 /** Starts an import; returns the name of the lock that this worker holds until its end. */
 async function startImport(request: OpenRequest): Promise<string | undefined> {
   importing = await Import.start(request, importAborter.signal);
-  return importing.holderLock;
+  return ifShared(importing.holderLock, request);
+}
+
+/** Returns a lock of this worker if it shares its locks with the page that started it. */
+async function ifShared(
+  lock: string | undefined,
+  { client }: OpenRequest,
+): Promise<string | undefined> {
+  return lock !== undefined && (await heldLocks()).includes(pageLock(client)) ? lock : undefined;
 }
 
 /** Opens the store. */
 async function open(request: OpenRequest): Promise<Opened> {
   const engine = await Engine.open(request);
   const { name, page, leader, sharing } = request;
-  const opened = new Server(engine, sharing?.client, sharing?.visible ?? true, send);
   const lock = engine.files === undefined ? await holdLifeLock() : engine.files.holderLock;
+  const shared = await ifShared(lock, request);
   const store = engine.call((store) => store.id());
-  server = opened;
+  server = new Server(engine, sharing?.client, sharing?.visible ?? true, send);
   if (leader !== undefined && lock !== undefined) {
     engine.reopens = true;
     new Membership(server, name, { id: leader, lock, page, store });
   }
-  return { lock, store };
+  return { lock: shared, store };
 }

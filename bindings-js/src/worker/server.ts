@@ -21,6 +21,12 @@ import { Dispatcher } from "./dispatcher.ts";
 /** The operations that end the worker, or a client. */
 const ENDS: ReadonlySet<Operation["op"]> = new Set(["close", "suspend", "handOver"] as const);
 
+/**
+ * The messages with nothing but lookups after which background jobs get a turn all the same: what is read may lead to
+ * some. A turn after each would take a fifth of a lookup's time.
+ */
+const LOOKUPS_MAX = 64;
+
 /** A long call in progress. */
 interface Task {
   client: Client;
@@ -38,6 +44,8 @@ export class Server {
   #unacknowledged: { client: Client; reply: Reply }[] = [];
   readonly #tasks: Set<Task> = new Set();
   #busy = false;
+  /** The messages since the last turn; others count as many with nothing but lookups. */
+  #lookups = 0;
   /** Whether long calls of other clients end without a reply. */
   #leaving = false;
   /** Called after messages were served, and after long calls have ended. */
@@ -88,36 +96,50 @@ export class Server {
 
   /** Serves a message. */
   receive(client: Client, requests: Request[]): void {
-    client.inbox.push(requests);
     for (const { op } of requests) {
       // At once: the page may be gone before the requests ahead of this one are served.
       if (op === "suspend" && client === this.page) this.#abortTasks();
     }
-    if (!this.#busy) void this.#serve();
+    if (this.#busy) return void client.inbox.push(requests);
+    this.#busy = true;
+    // Usually nothing has to wait, and no other message comes between.
+    const rest = this.#serveMessage(client, requests);
+    if (rest === undefined) this.#served();
+    else void this.#serve(rest);
   }
 
-  async #serve(): Promise<void> {
-    this.#busy = true;
+  /** Waits for the rest of a message, then serves those that came meanwhile. */
+  async #serve(first: Promise<void>): Promise<void> {
+    await first;
     for (let found = true; found;) {
       found = false;
       for (const client of this.#clients) {
         const requests = client.inbox.shift();
         if (requests === undefined) continue;
         found = true;
-        // Usually nothing has to wait, and no other message comes between.
         const rest = this.#serveMessage(client, requests);
         if (rest !== undefined) await rest;
       }
     }
+    this.#served();
+  }
+
+  /** Notes that nothing is left to serve. */
+  #served(): void {
     this.#busy = false;
     // The requests may have created background jobs.
-    if (!this.engine.closed) this.engine.scheduleTurn();
+    if (this.#lookups >= LOOKUPS_MAX && !this.engine.closed) {
+      this.#lookups = 0;
+      this.engine.scheduleTurn();
+    }
     this.onServed();
   }
 
   /** Serves a message in one turn, unless one of its requests must wait. */
   #serveMessage(client: Client, requests: readonly Request[]): Promise<void> | undefined {
     const replies: Reply[] = [];
+    const isLookup = requests.every(({ op }) => op === "get");
+    this.#lookups += isLookup ? 1 : LOOKUPS_MAX;
     for (const [at, request] of requests.entries()) {
       const isLast = ENDS.has(request.op);
       const outcome = isLast ? undefined : attempt(() => this.#perform(client, request));

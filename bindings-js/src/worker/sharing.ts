@@ -135,8 +135,9 @@ export class Membership {
 
   /** Lets a client with a visible page lead, if the page that does is hidden and nothing would be lost. */
   #consider(): void {
-    const { page, idle } = this.#server;
-    if (page.visible || !idle) return;
+    const server = this.#server;
+    // In this order, since the second takes time after each message.
+    if (server.page.visible || !server.idle) return;
     const candidates = [...this.#members].filter(([, { client, mayLead }]) => {
       return mayLead && client.visible;
     });

@@ -28,12 +28,15 @@ use crate::retention::collect;
 use crate::rules::Rule;
 use crate::time::now_after;
 use bytes::Bytes;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use terrane::entry::{Millis, Seq};
-use terrane::{Changes, CursorProblem, Db, ErrorKind, FeedCursor, Lineage, Pin, VersionSetCopy};
+use terrane::{
+    Changes, CursorProblem, Db, ErrorKind, FeedCursor, KeyspaceId, Lineage, NamedKeyspace, Pin,
+    VersionSetCopy,
+};
 use tokio::task::JoinHandle;
 
 /// Bytes at which a log ends: few in the model, so that bases are complete before the logs.
@@ -75,6 +78,8 @@ pub(crate) struct Writer {
 struct Feed {
     changes: Option<Changes>,
     logs: Vec<LogInfo>,
+    /// The keyspaces that the batches name, which may have been dropped since.
+    named: Named,
     /// The next batch.
     next: Seq,
     /// A log that is not uploaded yet.
@@ -82,6 +87,9 @@ struct Feed {
     /// A time at which the store had no batch from `next` on, if one is known.
     current: Option<Instant>,
 }
+
+/// Keyspaces as the last batch that names each did, with the number of that batch.
+type Named = BTreeMap<KeyspaceId, (Seq, NamedKeyspace)>;
 
 /// A base that is being uploaded.
 struct Building {
@@ -285,6 +293,7 @@ impl Writer {
         if let Some((built, version_set)) = self.built.take_if(|(built, _)| is_whole(built)) {
             let info = BaseInfo { since, ..built.info };
             feed.logs.retain(|log| log.last >= info.start);
+            feed.named.retain(|_, (last, _)| *last >= info.start);
             self.tables = built.tables;
             self.base = Some((info, version_set));
         }
@@ -295,7 +304,8 @@ impl Writer {
             self.progress.uploaded(through, feed.current);
             return Ok(());
         }
-        let Some(additions) = version_set.additions(&self.db)? else { return Ok(()) };
+        let named = feed.named.values().map(|(_, keyspace)| keyspace);
+        let Some(additions) = version_set.additions(&self.db, named)? else { return Ok(()) };
         let content = Content { base: *base, additions, logs: feed.logs.clone() };
         let logged = feed.logs.last().map_or(0, |log| log.time);
         let time = now_after(self.newest.time.max(base.time).max(logged));
@@ -390,7 +400,8 @@ impl Writer {
 impl Feed {
     /// Returns the feed from a batch on.
     fn from(next: Seq) -> Self {
-        Feed { changes: None, logs: Vec::new(), next, unsent: None, current: None }
+        let (logs, named) = (Vec::new(), Named::new());
+        Feed { changes: None, logs, named, next, unsent: None, current: None }
     }
 
     /// Reads the next log, if there are batches. Its time is not before `after`.
@@ -401,10 +412,12 @@ impl Feed {
         let read = blocking(move || {
             let cursor = FeedCursor { lineage: Lineage(lineage), sequence: next - 1 };
             let mut changes = changes.map_or_else(|| own.changes(cursor), Ok)?;
-            let (log, is_all) = read(&own, &mut changes, lineage, next)?;
-            Ok::<_, Error>((changes, log, is_all))
+            let mut named = Named::new();
+            let (log, is_all) = read(&own, &mut changes, lineage, next, &mut named)?;
+            Ok::<_, Error>((changes, log, named, is_all))
         });
-        let (changes, log, is_all) = read.await?;
+        let (changes, log, named, is_all) = read.await?;
+        self.named.extend(named);
         self.changes = Some(changes);
         self.current = is_all.then_some(started);
         let after = self.logs.last().map_or(after, |log| log.time.max(after));
@@ -416,15 +429,25 @@ impl Feed {
     }
 }
 
-/// Syncs, and reads batches from `next` on. Returns them, and whether they are all.
-fn read(db: &Db, changes: &mut Changes, lineage: u64, next: Seq) -> Result<(LogBuilder, bool)> {
+/// Syncs, and reads batches from `next` on. Returns them, and whether they are all. Adds the keyspaces that they name.
+fn read(
+    db: &Db,
+    changes: &mut Changes,
+    lineage: u64,
+    next: Seq,
+    named: &mut Named,
+) -> Result<(LogBuilder, bool)> {
     if db.latest_sequence() >= next {
         db.sync()?;
     }
     let mut log = LogBuilder::new(lineage, next);
     while log.bytes() < LOG_BYTES {
         match changes.try_next()? {
-            Some(batch) => log.push(batch.encoded()),
+            Some(batch) => {
+                let last = batch.cursor().sequence;
+                named.extend(batch.keyspaces().map(|named| (named.id, (last, named))));
+                log.push(batch.encoded());
+            }
             None => return Ok((log, true)),
         }
     }

@@ -2,9 +2,9 @@
 
 use crate::args::{InKeyspace, InStore, Working};
 use crate::commands::{
-    advise, bench, check, checkpoint, compact, completions, count, delete, export, get, import,
-    keyspaces, levels, load, man, merge, policies, policy, put, quarantine, repair, scan, shell,
-    simulate, stats,
+    advise, bench, check, checkpoint, compact, completions, count, delete, export, get, history,
+    import, keyspaces, levels, load, man, merge, policies, policy, put, quarantine, repair, scan,
+    shell, simulate, stats,
 };
 #[cfg(feature = "serve")]
 use crate::commands::{backups, restore, serve};
@@ -79,6 +79,8 @@ pub enum Command {
     Simulate(Box<simulate::SimulateArgs>),
     #[command(after_help = advise::EXAMPLES)]
     Advise(Box<advise::AdviseArgs>),
+    #[command(after_help = history::EXAMPLES)]
+    History(history::HistoryArgs),
     #[command(after_help = completions::EXAMPLES)]
     Completions(completions::CompletionsArgs),
     #[command(after_help = man::EXAMPLES)]
@@ -118,6 +120,7 @@ impl Command {
             Self::Bench(args) => bench::run(args),
             Self::Simulate(args) => simulate::run(args),
             Self::Advise(args) => advise::run(args),
+            Self::History(args) => history::run(args),
             Self::Completions(args) => completions::run(args, Cli::command()),
             Self::Man(args) => man::run(args, Cli::command()),
         }

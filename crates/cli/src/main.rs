@@ -21,6 +21,7 @@ mod copy;
 mod escape;
 mod exit;
 mod expiry;
+mod foreign;
 mod interrupt;
 mod memory;
 mod message;

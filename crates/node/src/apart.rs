@@ -66,7 +66,8 @@ impl Store {
         self.read_apart(env, snapshot, keys, Reads::has_many)
     }
 
-    /// Deletes the first `limit` keys of an encoded range, or the last if `reverse`. Resolves to their number.
+    /// Deletes the first `limit` keys of an encoded range, or the last if `reverse`, durably if `sync`. Resolves to
+    /// their number.
     ///
     /// # Errors
     /// A closed store; an I/O error rejects the promise.
@@ -77,8 +78,9 @@ impl Store {
         within: &[u8],
         reverse: bool,
         limit: f64,
+        sync: bool,
     ) -> napi::Result<Promise<'env>> {
-        self.steps_apart(env, |session| session.clear(0, within, reverse, limit, false, None))
+        self.steps_apart(env, |session| session.clear(0, within, reverse, limit, sync, None))
     }
 
     /// Compacts an encoded range into one run.

@@ -14,6 +14,7 @@
 //! in the load that coordinated partitioning measures. The same scale gives the same report, byte for byte.
 
 pub mod bucketlsm;
+mod earlier;
 mod figure;
 mod page;
 pub mod partitioning;
@@ -37,8 +38,8 @@ pub struct Paper {
     pub folder: &'static str,
     /// The title of its report.
     pub title: &'static str,
-    /// Its figures, in their order.
-    pub figures: &'static [Simulate],
+    /// Its figures, in their order, by their names in the report.
+    pub figures: &'static [(&'static str, Simulate)],
     /// Figures with measurements that are not reproduced, each with the reason.
     pub left_out: &'static [(&'static str, &'static str)],
 }
@@ -47,6 +48,23 @@ pub struct Paper {
 pub type Simulate = fn(Scale, &mut dyn FnMut(&str)) -> Result<Figure, PapersError>;
 
 impl Paper {
+    /// Returns the paper with one of its figures, by its name or by its number in the report's order from 1 on.
+    ///
+    /// # Errors
+    /// There is no such figure.
+    pub fn with_figure(self, asked: &str) -> Result<Paper, PapersError> {
+        let number = asked.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let named = || self.figures.iter().position(|(name, _)| *name == asked);
+        let found = named().or(number).and_then(|at| self.figures.get(at..=at));
+        let figures = found.ok_or_else(|| PapersError::Figure {
+            asked: asked.to_owned(),
+            paper: self.folder,
+            most: self.figures.len(),
+            names: self.figures.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
+        })?;
+        Ok(Paper { figures, ..self })
+    }
+
     /// Simulates the figures, as many at once as there are cores.
     ///
     /// # Errors
@@ -61,7 +79,7 @@ impl Paper {
             let mut done = Vec::new();
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
-                let Some(figure) = self.figures.get(number) else { return done };
+                let Some((_, figure)) = self.figures.get(number) else { return done };
                 done.push((number, figure(scale, &mut |what| progress(what))));
             }
         };
@@ -95,6 +113,18 @@ pub enum Scale {
 /// Reason why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum PapersError {
+    /// A figure that the paper does not have.
+    #[error("{paper} has no figure {asked}, expected 1 to {most} or one of {names}")]
+    Figure {
+        /// The figure.
+        asked: String,
+        /// The folder of the paper.
+        paper: &'static str,
+        /// The number of its figures.
+        most: usize,
+        /// Their names.
+        names: String,
+    },
     /// A simulation could not start or continue.
     #[error("{case}: {why}")]
     Simulation {

@@ -3,7 +3,7 @@
 use clap::{Parser, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use terrane_papers::{PAPERS, Paper, PapersError, Scale, Simulate, write};
+use terrane_papers::{PAPERS, PapersError, Scale, write};
 
 #[derive(Parser)]
 #[command(name = "terrane-papers", about = "Simulates the figures of the papers")]
@@ -14,9 +14,9 @@ struct Arguments {
     /// Only this paper, by the name of its folder
     #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(PAPERS.iter().map(|p| p.folder)))]
     paper: Option<String>,
-    /// Only the figure of this number, in the report's order
+    /// Only this figure, by its name or by its number in the report's order; the report keeps its others
     #[arg(long, requires = "paper")]
-    figure: Option<usize>,
+    figure: Option<String>,
     /// The folder of the reports, one folder a paper
     #[arg(long, default_value = "target/papers")]
     out: PathBuf,
@@ -47,17 +47,12 @@ fn run(arguments: &Arguments) -> Result<(), PapersError> {
     };
     let chosen = |folder| arguments.paper.as_deref().is_none_or(|paper| paper == folder);
     for paper in PAPERS.iter().filter(|paper| chosen(paper.folder)) {
-        let paper = &Paper { figures: figures_of(paper, arguments.figure), ..*paper };
-        let figures = paper.simulate(scale, &|what| eprintln!("{what}"))?;
+        let chosen = arguments.figure.as_ref().map(|figure| paper.with_figure(figure));
+        let chosen = chosen.transpose()?.unwrap_or(*paper);
+        let figures = chosen.simulate(scale, &|what| eprintln!("{what}"))?;
         let folder = arguments.out.join(paper.folder);
         write(&folder, paper, scale, &figures)?;
         println!("{}", folder.join("README.md").display());
     }
     Ok(())
-}
-
-/// All figures of a paper, or the one of this number.
-fn figures_of(paper: &Paper, number: Option<usize>) -> &'static [Simulate] {
-    let Some(number) = number else { return paper.figures };
-    paper.figures.get(number.saturating_sub(1)..number).unwrap_or_default()
 }

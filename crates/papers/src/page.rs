@@ -1,24 +1,18 @@
 //! The report of a paper: a page, JSON, and plots.
 
+use crate::earlier::Earlier;
 use crate::figure::{Figure, Row, Source};
 use crate::plot;
 use crate::spooky::flash::FITS;
 use crate::{Paper, PapersError, Scale};
-use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
 
 /// Page of measurements on stores, beside the report; not written here.
 const ENGINE: &str = "engine.md";
 
-#[derive(Serialize)]
-struct Json<'a> {
-    paper: &'a str,
-    scale: &'a str,
-    figures: &'a [Figure],
-}
-
-/// Writes the report of a paper into a folder: `README.md`, `report.json`, an SVG for each plot.
+/// Writes the report of a paper into a folder: `README.md`, `report.json`, an SVG for each plot. What the report that
+/// is there has of other figures of the paper stays, if it is of the same scale.
 ///
 /// # Errors
 /// A plot that could not be drawn, a file that could not be written.
@@ -38,6 +32,8 @@ pub fn write(
         std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&file, text)).map_err(failed)
     };
     let Paper { title, left_out, .. } = paper;
+    let earlier = Earlier::read(folder, scale);
+    let mut items = Vec::new();
     let mut page = format!(
         "# {title}\n\nMade by `cargo xtask papers --scale {scale}`. The numbers are ours, simulated. A \
          column in italics has the paper's number for the column before it: *measured* is what its authors \
@@ -45,7 +41,14 @@ pub fn write(
          value of one of its equations; curves that the paper only draws are not read off. Write \
          amplification is without flushes where an equation stands beside it, as the equations count.\n"
     );
-    for figure in figures {
+    for (name, _) in paper.figures {
+        let Some(figure) = figures.iter().find(|figure| figure.id == *name) else {
+            let kept = earlier.figure(name);
+            page.extend(kept.map(|figure| figure.section.as_str()));
+            items.extend(kept.map(|figure| figure.item.clone()));
+            continue;
+        };
+        items.push(item(figure));
         section(&mut page, figure);
         let heading = |y: &str| format!("{}: {y}", figure.title);
         let curves = figure
@@ -72,9 +75,19 @@ pub fn write(
             "\n## On the engine\n\nWhat stores do, beside the simulator: [{ENGINE}]({ENGINE}).\n"
         );
     }
-    let json = serde_json::to_string_pretty(&Json { paper: title, scale, figures });
-    save("report.json", &(json.unwrap_or_default() + "\n"))?;
+    let title = serde_json::to_string(title).unwrap_or_default();
+    let json = format!(
+        "{{\n  \"paper\": {title},\n  \"scale\": \"{scale}\",\n  \"figures\": [\n{}\n  ]\n}}\n",
+        items.join(",\n")
+    );
+    save("report.json", &json)?;
     save("README.md", &page)
+}
+
+/// A figure as an item of the list in the report.
+fn item(figure: &Figure) -> String {
+    let json = serde_json::to_string_pretty(figure).unwrap_or_default();
+    json.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
 }
 
 /// A figure: what the paper says, what is simulated, a line for each case and a column for each measure.

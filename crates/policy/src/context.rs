@@ -96,6 +96,11 @@ pub struct Observed {
     /// filter, and scans that came to it. Empty unless the policy
     /// [watches reads](crate::Policy::watches_reads).
     pub table_reads: VecMap<TableId, u64>,
+    /// Nanoseconds of a block that is read at random; 0 if that is not known.
+    pub block_nanos: u64,
+    /// Nanoseconds of a page of 4 KiB that is merged, read and written in sequence, over the number of merges that run
+    /// at once; 0 if that is not known.
+    pub page_nanos: u64,
 }
 
 /// A sample of a sealed memtable, for the planner of its flush.

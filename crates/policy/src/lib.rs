@@ -41,7 +41,7 @@ pub use options::BadOption;
 pub use options::parse::ParseError;
 pub use options::presets::{Preset, presets};
 #[cfg(feature = "all")]
-pub use policies::vertiorizon::HorizontalMerge;
+pub use policies::vertiorizon::MergeChoice;
 pub use policies::*;
 pub use policy::{Installed, MAX_STATE, Policy, Step, level0_waiting};
 pub use propose::{Proposal, READS_BETWEEN, propose};
@@ -54,6 +54,8 @@ pub use toolkit::horizontal::MergePolicy;
 pub use toolkit::parameter::{Parameter, Value};
 pub use toolkit::partition::options::*;
 pub use toolkit::pick::Pick;
+#[doc(hidden)]
+pub use toolkit::refine::{Refine, refined};
 pub use toolkit::shared_merge::parting_keys;
 pub use validate::refusal::Refusal;
 pub use validate::{validate, validate_flush, validate_plan, validate_reshape};

@@ -346,7 +346,8 @@ impl Session {
     }
 
     /// Makes earlier writes durable, and returns the batches after a cursor of the change feed, as a page. A page is
-    /// one batch after another: its sequence number (a double), its length (`u32`) and its bytes.
+    /// one batch after another: its sequence number (a double), its length (`u32`) and its bytes; a keyspace that they
+    /// name stands before them, with the number 0.
     ///
     /// # Errors
     /// A malformed cursor, or one from which the feed cannot continue; damage, an I/O error.

@@ -52,6 +52,8 @@ impl Written {
             Operation::DeleteRange(from, to) => {
                 self.ranges.push((keyspace, from.to_vec(), to.map(<[u8]>::to_vec)));
             }
+            // No batch of a caller has it.
+            Operation::DropKeyspace(_) => {}
         }
     }
 

@@ -6,7 +6,8 @@
 //!    One flush runs at a time, in addition to the workers.
 //! 2. A job reads and writes chunk by chunk. It reads from the device what the page cache did not hold when its merge
 //!    started. A chunk is done when the device has transferred it and
-//!    the processor has merged it, whichever is later: reading, merging and writing overlap.
+//!    the processor has merged it, whichever is later: reading, merging and writing overlap. The first of a merge, or
+//!    of a part of one, takes the time to set it up as well.
 //! 3. Writes reach flash in the order in which chunks start. Garbage collection's reads and writes
 //!    take device time.
 //! 4. After its last chunk, and when the other parts of its merge are done, a job takes effect:
@@ -234,6 +235,7 @@ impl Simulation {
             return self.pause(number, now);
         }
         let Some(job) = self.jobs.get_mut(&number) else { return Ok(()) };
+        let is_first = job.is_new();
         let Some(chunk) = job.next_chunk() else {
             let Some(job) = self.jobs.remove(&number) else { return Ok(()) };
             return self.end(job, now);
@@ -242,8 +244,9 @@ impl Simulation {
         let of_flush = device.flush_nanos_per_byte.filter(|_| matches!(job.work, Work::Flush(_)));
         let nanos_per_byte = of_flush.unwrap_or(device.merge_nanos_per_byte);
         let merged = job.merged(&chunk) as f64;
-        let mut missing = 1.0;
+        let (mut missing, mut set_up) = (1.0, 0.0);
         if let Work::Part(merge, _) = job.work {
+            set_up = if is_first { device.merge_micros * 1e-6 } else { 0.0 };
             missing = self.merges.get(&merge).map_or(missing, |merge| merge.missing);
             self.tell_progress(merge, &chunk, now);
         }
@@ -253,7 +256,7 @@ impl Simulation {
         if let Some(job) = self.jobs.get_mut(&number) {
             job.transferred = transferred;
         }
-        let burst = nanos(merged * nanos_per_byte * 1e-9);
+        let burst = nanos(merged * nanos_per_byte * 1e-9 + set_up);
         self.cores.begin(now, burst, Thread::Job(number));
         Ok(())
     }

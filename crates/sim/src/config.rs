@@ -6,7 +6,7 @@ use crate::flash::FlashOptions;
 use crate::guards::Guards;
 use crate::seeks::Seeks;
 use serde::{Deserialize, Serialize};
-use terrane_policy::{BadOption, FilterBits, PolicyOptions};
+use terrane_policy::{BadOption, FilterBits, Observed, PolicyOptions};
 use terrane_workload::{Choice, Clients, KeyOrder, KeyPrefixes, Workload};
 
 /// A store, the machine it runs on and its workload. Every field has a default.
@@ -76,6 +76,8 @@ pub struct Config {
     pub log: bool,
     /// The storage and the processor.
     pub device: Device,
+    /// Whether the policy knows what a block that is read and a page that is merged cost. The engine's do not.
+    pub measured_costs: bool,
     /// The flash device, if its garbage collection is simulated.
     pub flash: Option<FlashOptions>,
     /// Workload of the application.
@@ -121,6 +123,7 @@ impl Default for Config {
             lazy_scans: false,
             log: true,
             device: Device::default(),
+            measured_costs: false,
             flash: None,
             workload: Workload::default(),
             seed: 0,
@@ -213,6 +216,18 @@ impl Config {
         FilterBits::new(self.filter_bits_per_key).unwrap_or_default()
     }
 
+    /// Observations of the policy before anything was read or written: the costs, if it knows them.
+    pub(crate) fn costs(&self) -> Observed {
+        if !self.measured_costs {
+            return Observed::default();
+        }
+        Observed {
+            block_nanos: self.device.block_nanos(self.block_bytes),
+            page_nanos: self.device.page_nanos() / self.workers.max(1) as u64,
+            ..Observed::default()
+        }
+    }
+
     /// Whether writes depend on how many bytes wait to be compacted.
     pub(crate) fn counts_pending_bytes(&self) -> bool {
         self.soft_pending_compaction_bytes > 0 || self.hard_pending_compaction_bytes > 0
@@ -265,12 +280,14 @@ impl Config {
             check(what, found, (1.0, 1e15), "1 to 1e15 bytes per second")?;
         }
         let Device { request_micros, block_micros, merge_nanos_per_byte, .. } = self.device;
-        let Device { write_micros, read_micros, flush_nanos_per_byte, .. } = self.device;
+        let Device { write_micros, read_micros, flush_nanos_per_byte, merge_micros, .. } =
+            self.device;
         let costs = [
             ("device.request-micros", request_micros),
             ("device.block-micros", block_micros),
             ("device.merge-nanos-per-byte", merge_nanos_per_byte),
             ("device.flush-nanos-per-byte", flush_nanos_per_byte.unwrap_or(0.0)),
+            ("device.merge-micros", merge_micros),
             ("device.write-micros", write_micros),
             ("device.read-micros", read_micros),
         ];

@@ -35,11 +35,16 @@ pub struct Device {
     pub merge_nanos_per_byte: f64,
     /// Processor time of a flush per byte written, in nanoseconds; as of a merge if it is not given.
     pub flush_nanos_per_byte: Option<f64>,
+    /// Processor time to set up a merge, or a part of one, and to commit it, in microseconds.
+    pub merge_micros: f64,
     /// Processor time of a write, in microseconds.
     pub write_micros: f64,
     /// Processor time of a point read, or of starting a range read, in microseconds.
     pub read_micros: f64,
 }
+
+/// Bytes of a page that is merged, whose cost policies may know.
+const PAGE: u64 = 4096;
 
 /// The machine of the Spooky paper, as far as it is known.
 impl Default for Device {
@@ -50,7 +55,7 @@ impl Default for Device {
 
 /// Storage of these speeds, with the processor that all presets share: merges at 200 MB/s per thread,
 /// and 2 µs per operation. No paper states these figures or the latency of a request: they are
-/// assumptions, and none is fitted to a result.
+/// assumptions. Where a report has others, its setting says so.
 fn machine(read_speed: f64, write_speed: f64, request_micros: f64) -> Device {
     Device {
         read_speed,
@@ -60,6 +65,7 @@ fn machine(read_speed: f64, write_speed: f64, request_micros: f64) -> Device {
         request_bytes: 1 << 20,
         merge_nanos_per_byte: 5.0,
         flush_nanos_per_byte: None,
+        merge_micros: 0.0,
         write_micros: 2.0,
         read_micros: 2.0,
     }
@@ -127,6 +133,16 @@ impl Device {
     #[must_use]
     pub fn preset(name: &str) -> Option<Device> {
         Self::presets().into_iter().find(|p| p.name == name).map(|p| p.device)
+    }
+
+    /// Nanoseconds of a block of `bytes` that a client reads, without contention.
+    pub(crate) fn block_nanos(&self, bytes: u64) -> u64 {
+        self.transfer(bytes, 0) + nanos(self.block_micros * 1e-6)
+    }
+
+    /// Nanoseconds of a page of 4 KiB that a thread merges: reading, merging and writing overlap.
+    pub(crate) fn page_nanos(&self) -> u64 {
+        self.transfer(PAGE, PAGE).max(nanos(PAGE as f64 * self.merge_nanos_per_byte * 1e-9)).max(1)
     }
 
     /// Returns the duration of the transfers without contention.

@@ -117,6 +117,11 @@ impl Job {
         u64::try_from(share).unwrap_or(all)
     }
 
+    /// Whether no chunk has begun.
+    pub(crate) fn is_new(&self) -> bool {
+        self.done == 0
+    }
+
     /// Whether there is a next chunk.
     pub(crate) fn has_chunk(&self) -> bool {
         self.done < self.chunks

@@ -8,7 +8,7 @@
 use crate::config::Config;
 use crate::entry::Entry;
 use crate::guards::Guards;
-use crate::seeks::{Seeking, Seeks};
+use crate::seeks::Seeks;
 use crate::trace::KEYSPACE;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,7 +17,8 @@ use terrane_policy::{
     Action, BadOption, Compaction, Decision, FilterBits, FlushPlan, Group, Hidden, Installed,
     KeySample, LevelChange, MAX_STATE, Observed, Order, Plan, PlanContext, Policy, PolicyOptions,
     PolicyStatus, Proposal, READS_BETWEEN, Reason, Reshape, RunId, Running, Shape, Step, TableId,
-    TableInfo, TombstoneRule, level0_waiting, pending_compaction_bytes, propose, validate_flush,
+    TableInfo, TombstoneRule, level0_waiting, pending_compaction_bytes, propose, refined,
+    validate_flush,
 };
 
 /// The size of the key sample of a memtable that a flush planner receives.
@@ -64,7 +65,7 @@ pub(crate) struct Task {
 /// A policy, with the compactions that seeks cause.
 fn seeking(policy: Box<dyn Policy>, seeks: Option<&Seeks>) -> Box<dyn Policy> {
     match seeks.cloned() {
-        Some(seeks) => Box::new(Seeking { policy, seeks }),
+        Some(seeks) => refined(policy, seeks),
         None => policy,
     }
 }
@@ -140,7 +141,7 @@ impl Scheduler {
             begun: Vec::new(),
             unplanned: false,
             refused: 0,
-            observed: Observed::default(),
+            observed: config.costs(),
             decisions: Vec::new(),
             refused_state: None,
             status_reported: PolicyStatus::default(),
@@ -339,7 +340,9 @@ impl Scheduler {
     /// Takes what the policy's plan was made of; reads of tables continue to count.
     fn take_observed(&mut self) -> Observed {
         let table_reads = self.observed.table_reads.clone();
-        std::mem::replace(&mut self.observed, Observed { table_reads, ..Observed::default() })
+        let Observed { block_nanos, page_nanos, .. } = self.observed;
+        let next = Observed { table_reads, block_nanos, page_nanos, ..Observed::default() };
+        std::mem::replace(&mut self.observed, next)
     }
 
     fn begin(

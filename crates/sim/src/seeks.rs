@@ -11,8 +11,8 @@
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use terrane_policy::{
-    Action, Compaction, Decision, Destination, FlushPlan, Group, Installed, KeySample, Plan,
-    PlanContext, Policy, PolicyStatus, Shape, TableId, TableInfo, key_range,
+    Action, Compaction, Destination, Group, Plan, PlanContext, Refine, TableId, TableInfo,
+    key_range,
 };
 
 /// The number of lookups that go on past a table before it is compacted. The defaults are LevelDB's.
@@ -42,15 +42,6 @@ impl Seeks {
     /// Returns the lookups that may go on past a table (step 2).
     pub(crate) fn allowed(&self, table: &TableInfo) -> u64 {
         (table.bytes / self.bytes.max(1)).max(self.least).max(1)
-    }
-
-    /// Plans to send a table down (step 3).
-    fn plan(&self, context: &PlanContext) -> Option<Plan> {
-        if !context.running.compactions.is_empty() {
-            return None;
-        }
-        let mut passed = context.observed.table_reads.iter();
-        passed.find_map(|(table, charged)| self.send_down(context, *table, *charged))
     }
 
     /// Sends a table down, if it was charged as often as it may be.
@@ -91,62 +82,13 @@ impl Seeks {
     }
 }
 
-/// A policy with the compactions that seeks cause.
-pub(crate) struct Seeking {
-    pub(crate) policy: Box<dyn Policy>,
-    pub(crate) seeks: Seeks,
-}
-
-impl Policy for Seeking {
-    fn name(&self) -> &'static str {
-        self.policy.name()
-    }
-
-    fn plan(&self, context: &PlanContext) -> Option<Plan> {
-        self.policy.plan(context).or_else(|| self.seeks.plan(context))
-    }
-
-    fn plans_flushes(&self) -> bool {
-        self.policy.plans_flushes()
-    }
-
-    fn flush(&self, context: &PlanContext, sealed: &KeySample) -> FlushPlan {
-        self.policy.flush(context, sealed)
-    }
-
-    fn stalls_by_depth(&self) -> bool {
-        self.policy.stalls_by_depth()
-    }
-
-    fn reads_histograms(&self) -> bool {
-        self.policy.reads_histograms()
-    }
-
-    fn reads_prefixes(&self) -> bool {
-        self.policy.reads_prefixes()
-    }
-
-    fn watches_reads(&self) -> bool {
-        self.policy.watches_reads()
-    }
-
-    fn apply(&self, state: &[u8], installed: &Installed) -> Vec<u8> {
-        self.policy.apply(state, installed)
-    }
-
-    fn adopt(&self, shape: &Shape) -> Vec<u8> {
-        self.policy.adopt(shape)
-    }
-
-    fn readopt(&self, state: &[u8], shape: &Shape) -> Vec<u8> {
-        self.policy.readopt(state, shape)
-    }
-
-    fn status(&self, shape: &Shape, state: &[u8]) -> PolicyStatus {
-        self.policy.status(shape, state)
-    }
-
-    fn decisions(&self, state: &[u8], installed: &Installed) -> Vec<Decision> {
-        self.policy.decisions(state, installed)
+impl Refine for Seeks {
+    /// Plans to send a table down (step 3).
+    fn otherwise(&self, context: &PlanContext) -> Option<Plan> {
+        if !context.running.compactions.is_empty() {
+            return None;
+        }
+        let mut passed = context.observed.table_reads.iter();
+        passed.find_map(|(table, charged)| self.send_down(context, *table, *charged))
     }
 }

@@ -99,13 +99,16 @@ pub fn value_of(tag: Tag, stored: &[u8]) -> (&[u8], Option<Millis>) {
 /// The order of entries: user key ascending, then tag descending.
 #[inline]
 pub fn compare(a_key: &[u8], a_tag: Tag, b_key: &[u8], b_tag: Tag) -> Ordering {
-    // Keys often differ in their first eight bytes: comparing those as integers saves a call.
-    if let (Some(a), Some(b)) = (a_key.first_chunk(), b_key.first_chunk())
-        && a != b
-    {
-        return u64::from_be_bytes(*a).cmp(&u64::from_be_bytes(*b));
+    compare_keys(a_key, b_key).then_with(|| b_tag.cmp(&a_tag))
+}
+
+/// The order of keys. They often differ in their first eight bytes: comparing those as integers saves a call.
+#[inline]
+pub(crate) fn compare_keys(a: &[u8], b: &[u8]) -> Ordering {
+    match (a.first_chunk(), b.first_chunk()) {
+        (Some(a), Some(b)) if a != b => u64::from_be_bytes(*a).cmp(&u64::from_be_bytes(*b)),
+        _ => a.cmp(b),
     }
-    a_key.cmp(b_key).then_with(|| b_tag.cmp(&a_tag))
 }
 
 /// The first eight bytes of a key as a big-endian integer, padded with zeros. Heads ascend as keys do, but different

@@ -12,6 +12,7 @@ pub mod cursor;
 pub mod entry;
 pub mod error;
 pub mod file;
+mod key_buffer;
 pub mod memtable;
 pub mod operand;
 mod prefetch;

@@ -5,28 +5,30 @@
 //! ```text
 //! kind u8 | keyspace varint | key length varint, key | value length varint, value (not for deletes)
 //! 2       | keyspace varint | from length varint, from | to length + 1 varint, to (0 for an open end)
+//! 6       | keyspace varint | name length varint, name of the keyspace, which is dropped
 //! ```
 //!
 //! The value of a put that expires starts with its time: 8 bytes, milliseconds since the epoch, little-endian. That
 //! of a merge is its [`Operand`].
 //!
-//! Its entries share one sequence number, given when the batch is committed. Of several entries of
-//! one key the last counts; a range delete removes what comes before it.
+//! Its entries share one sequence number, given when the batch is committed. Of several entries of one key the last
+//! counts; a range delete removes what comes before it. An entry that drops a keyspace is the first of its batch.
 
 mod combined;
+mod decode;
 mod effective;
 mod operation;
 
 pub(crate) use combined::combined;
+pub use decode::{BatchDamage, Entries, decode};
 pub(crate) use effective::{effective, range_deletes};
 pub use operation::{Entry, Operation};
 
-use crate::coding::{Decoder, put_bytes, put_varint};
+use crate::coding::{put_bytes, put_varint};
 use crate::entry::{
     EXPIRY_BYTES, Kind, MAX_KEY_BYTES, MAX_VALUE_BYTES, Millis, check_limits, expiring, left_out,
-    newer_kind,
 };
-use crate::error::{Corruption, Error, Result};
+use crate::error::{Error, Result};
 use crate::features::RANGE_DELETES;
 use crate::keyspace::KeyspaceId;
 use crate::operand::{self, Operand};
@@ -42,6 +44,8 @@ const HEAD_BYTES: usize = 1 + 5 + 3 + 4;
 const MAX_EXPIRING_BYTES: usize = MAX_VALUE_BYTES - EXPIRY_BYTES;
 /// The kind of a range delete.
 const RANGE_DELETE: u8 = 2;
+/// The kind of the entry that drops its keyspace.
+const DROP_KEYSPACE: u8 = 6;
 /// The longest bound of a range delete: the key after the longest.
 const MAX_BOUND_BYTES: usize = MAX_KEY_BYTES + 1;
 
@@ -73,8 +77,10 @@ const MAX_BOUND_BYTES: usize = MAX_KEY_BYTES + 1;
 pub struct WriteBatch {
     bytes: Vec<u8>,
     entries: usize,
-    /// The keyspaces of the entries, without repetition, each with the features of a store that its entries need.
-    keyspaces: Vec<(KeyspaceId, u32)>,
+    /// The keyspaces of the entries, without repetition, each with the features of a store that its entries need: the
+    /// first, and the others. Most batches have one, which takes no memory so.
+    keyspace: Option<(KeyspaceId, u32)>,
+    others: Vec<(KeyspaceId, u32)>,
     /// The features that all entries need.
     features: u32,
 }
@@ -181,7 +187,8 @@ impl WriteBatch {
         self.push(keyspace.into(), Operation::DeleteRange(&from, to.as_deref()))
     }
 
-    fn push(&mut self, keyspace: KeyspaceId, operation: Operation<'_>) -> Result<()> {
+    /// Adds an operation.
+    pub(crate) fn push(&mut self, keyspace: KeyspaceId, operation: Operation<'_>) -> Result<()> {
         let (kind, key, rest) = operation.parts();
         operation.check()?;
         let after = self.bytes.len() + HEAD_BYTES + key.len() + rest.len();
@@ -200,7 +207,7 @@ impl WriteBatch {
             Operation::Put(_, value)
             | Operation::PutExpiring(_, value)
             | Operation::Merge(_, value) => put_bytes(&mut self.bytes, value),
-            Operation::Delete(_) => {}
+            Operation::Delete(_) | Operation::DropKeyspace(_) => {}
             Operation::DeleteRange(_, to) => {
                 put_varint(&mut self.bytes, to.map_or(0, |to| to.len() as u64 + 1));
                 self.bytes.extend_from_slice(to.unwrap_or_default());
@@ -214,10 +221,15 @@ impl WriteBatch {
         self.entries += 1;
         let features = operation.features();
         self.features |= features;
+        if matches!(operation, Operation::DropKeyspace(_)) {
+            // No memtable takes it.
+            return;
+        }
         // Batches name few keyspaces, and mostly the same as the entry before.
-        match self.keyspaces.iter_mut().rfind(|(id, _)| *id == keyspace) {
+        let first = self.keyspace.get_or_insert((keyspace, features));
+        match Some(first).into_iter().chain(&mut self.others).rfind(|(id, _)| *id == keyspace) {
             Some((_, needed)) => *needed |= features,
-            None => self.keyspaces.push((keyspace, features)),
+            None => self.others.push((keyspace, features)),
         }
     }
 
@@ -260,6 +272,9 @@ impl WriteBatch {
                 Some(kind) if kind == Kind::Merge as u8 => left_out(),
                 _ => refuse(damage.to_string()),
             })?;
+            if let Operation::DropKeyspace(_) = operation {
+                return Err(refuse("the removal of a keyspace".to_owned()));
+            }
             let keyspace = id(named, operation)?;
             if !copies && keyspace != named {
                 copies = true;
@@ -278,9 +293,9 @@ impl WriteBatch {
         Ok(batch)
     }
 
-    /// Returns the keyspaces that the batch names.
+    /// Returns the keyspaces that the batch names, without one that it drops.
     pub fn keyspaces(&self) -> impl Iterator<Item = KeyspaceId> {
-        self.keyspaces.iter().map(|(id, _)| *id)
+        self.features_by_keyspace().map(|(id, _)| id)
     }
 
     /// Returns the features of a store that the entries need.
@@ -289,8 +304,8 @@ impl WriteBatch {
     }
 
     /// Returns the features that the entries need, keyspace by keyspace.
-    pub(crate) fn features_by_keyspace(&self) -> &[(KeyspaceId, u32)] {
-        &self.keyspaces
+    pub(crate) fn features_by_keyspace(&self) -> impl Iterator<Item = (KeyspaceId, u32)> {
+        self.keyspace.iter().chain(&self.others).copied()
     }
 
     /// Whether the batch has a range delete.
@@ -320,8 +335,8 @@ impl WriteBatch {
     /// Removes every entry and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
-        self.keyspaces.clear();
-        (self.entries, self.features) = (0, 0);
+        self.others.clear();
+        (self.keyspace, self.entries, self.features) = (None, 0, 0);
     }
 
     /// Returns the entries in order.
@@ -338,151 +353,6 @@ impl<'a> IntoIterator for &'a WriteBatch {
     fn into_iter(self) -> Entries<'a> {
         self.iter()
     }
-}
-
-/// Bytes that are no batch, or none that this release reads.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("bad batch entry at byte {offset}: expected {expected}, found {found}")]
-pub struct BatchDamage {
-    /// Offset of the entry, in bytes from the first entry.
-    pub offset: usize,
-    /// Expected content of the next field.
-    pub expected: &'static str,
-    /// Content found there.
-    pub found: String,
-    /// The entry's kind, if this release does not know it: a later one wrote it.
-    pub newer: Option<u8>,
-}
-
-impl BatchDamage {
-    /// Returns the failure to read a batch that starts at `offset` of `file`.
-    #[cold]
-    pub fn within(self, file: &str, offset: u64) -> Error {
-        match self.newer {
-            Some(kind) => newer_kind(file, kind),
-            None => {
-                let at = offset + self.offset as u64;
-                Corruption::new(file, at, self.expected, self.found).into()
-            }
-        }
-    }
-}
-
-/// Decodes the entries of encoded batches, one or several after another. Any bytes are safe to decode; the
-/// first damage ends the iteration.
-#[must_use]
-pub fn decode(bytes: &[u8]) -> Entries<'_> {
-    Entries { rest: Decoder::new(bytes), total: bytes.len() }
-}
-
-/// Iterates over the entries of a batch; see [`decode`].
-#[derive(Clone, Debug)]
-pub struct Entries<'a> {
-    rest: Decoder<'a>,
-    total: usize,
-}
-
-impl Entries<'_> {
-    /// Returns the offset of the next entry, in bytes from the first one.
-    fn offset(&self) -> usize {
-        self.total - self.rest.rest().len()
-    }
-}
-
-impl<'a> Iterator for Entries<'a> {
-    type Item = Result<Entry<'a>, BatchDamage>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.rest.is_empty() {
-            return None;
-        }
-        let offset = self.offset();
-        let entry = entry(&mut self.rest);
-        if entry.is_err() {
-            self.rest = Decoder::new(&[]);
-        }
-        Some(entry.map_err(|damage| BatchDamage { offset, ..damage }))
-    }
-}
-
-/// Takes one entry. The caller adds to an error where the entry starts.
-#[cfg_attr(not(target_arch = "wasm32"), inline)]
-#[cfg_attr(target_arch = "wasm32", inline(never))]
-fn entry<'a>(from: &mut Decoder<'a>) -> Result<Entry<'a>, BatchDamage> {
-    let byte = from.u8().ok_or_else(|| cut("a kind", from))?;
-    let kind = Kind::from_byte(byte);
-    if kind.is_none() && byte != RANGE_DELETE {
-        let damage = damage("kind 0, 1, 2, 3 or 4", format!("kind {byte}"));
-        return Err(BatchDamage { newer: Some(byte), ..damage });
-    }
-    let id = from.varint().ok_or_else(|| cut("a keyspace", from))?;
-    let id = u32::try_from(id).map_err(|_| damage("a keyspace below 2^32", id.to_string()))?;
-    let key = from.bytes().ok_or_else(|| cut("a key", from))?;
-    let Some(kind) = kind else { return Ok((KeyspaceId(id), range(key, from)?)) };
-    if key.len() > MAX_KEY_BYTES {
-        return Err(damage("a key of at most 65535 bytes", format!("{} bytes", key.len())));
-    }
-    let value = match kind {
-        Kind::Delete => &[],
-        Kind::Put | Kind::Merge | Kind::PutExpiring => {
-            from.bytes().ok_or_else(|| cut("a value", from))?
-        }
-    };
-    if value.len() > MAX_VALUE_BYTES {
-        return Err(damage("a value of at most 64 MiB", format!("{} bytes", value.len())));
-    }
-    let operation = match kind {
-        Kind::Delete => Operation::Delete(key),
-        Kind::Put => Operation::Put(key, value),
-        Kind::Merge => merge(key, value)?,
-        Kind::PutExpiring if value.len() < EXPIRY_BYTES => {
-            let found = format!("{} bytes", value.len());
-            return Err(damage("the time at which a value expires", found));
-        }
-        Kind::PutExpiring => Operation::PutExpiring(key, value),
-    };
-    Ok((KeyspaceId(id), operation))
-}
-
-/// Checks the operand of a merge.
-fn merge<'a>(key: &'a [u8], bytes: &'a [u8]) -> Result<Operation<'a>, BatchDamage> {
-    let expected =
-        "an operator (0 add, 1 min, 2 max, 255 the store's) and its operand, of 8 bytes for 0 to 2";
-    match (Operand::decode(bytes), bytes.first()) {
-        (Some(_), _) => Ok(Operation::Merge(key, bytes)),
-        (None, Some(operator)) => {
-            Err(damage(expected, format!("operator {operator} and {} bytes", bytes.len() - 1)))
-        }
-        (None, None) => Err(damage(expected, "nothing".to_owned())),
-    }
-}
-
-/// Takes the end of a range delete that starts at `start`.
-fn range<'a>(start: &'a [u8], from: &mut Decoder<'a>) -> Result<Operation<'a>, BatchDamage> {
-    let length = from.length().ok_or_else(|| cut("the end of a range", from))?;
-    let to = match length.checked_sub(1) {
-        None => None,
-        Some(length) => Some(from.take(length).ok_or_else(|| cut("the end of a range", from))?),
-    };
-    let longest = start.len().max(to.map_or(0, <[u8]>::len));
-    if longest > MAX_BOUND_BYTES {
-        return Err(damage("bounds of at most 65536 bytes", format!("{longest} bytes")));
-    }
-    if to.is_some_and(|to| to <= start) {
-        return Err(damage("a range that has keys", "an empty one".to_owned()));
-    }
-    Ok(Operation::DeleteRange(start, to))
-}
-
-#[cold]
-fn damage(expected: &'static str, found: String) -> BatchDamage {
-    BatchDamage { offset: 0, expected, found, newer: None }
-}
-
-#[cold]
-fn cut(expected: &'static str, at: &Decoder<'_>) -> BatchDamage {
-    damage(expected, format!("{} bytes that do not hold it", at.rest().len()))
 }
 
 #[cfg(test)]

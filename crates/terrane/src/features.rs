@@ -8,5 +8,7 @@ pub(crate) const EXPIRY: u32 = 2;
 pub(crate) const COUNTERS: u32 = 4;
 /// Batches have operands of a merge operator.
 pub(crate) const MERGE_OPERATOR: u32 = 8;
+/// Batches drop keyspaces.
+pub(crate) const DROPS: u32 = 16;
 /// Features of which a keyspace has one at most: its mode.
 pub(crate) const MODES: u32 = EXPIRY | COUNTERS | MERGE_OPERATOR;

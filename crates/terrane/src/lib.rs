@@ -116,6 +116,8 @@ pub use write::{Condition, ConditionalBatch, Outcome, Refusal};
 // Parts of backups.
 #[doc(hidden)]
 pub use admin::{Pin, PinnedTable, Restoration, VersionSetCopy};
+#[doc(hidden)]
+pub use feed::NamedKeyspace;
 // What other crates of this repository look into.
 #[doc(hidden)]
 pub use terrane_table::{coding, entry, memtable, operand, table};

@@ -1,4 +1,4 @@
-//! Rules as switches: the five durability rules and two of the change feed. The crates of backups and of replicas
+//! Rules as switches: the five durability rules and three of the change feed. The crates of backups and of replicas
 //! declare theirs by the same macro.
 //!
 //! A product build keeps every rule, and the compiler sees a constant. With the `testing` feature
@@ -76,6 +76,8 @@ rules! {
         FeedAfterSync = 6,
         /// A cursor of another lineage is refused.
         CursorOfLineage = 7,
+        /// The batch that drops a keyspace is synced before the edit that drops it.
+        DropBeforeEdit = 8,
     }
 }
 

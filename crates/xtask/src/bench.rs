@@ -84,12 +84,18 @@ fn value_of<'a>(arguments: &'a [String], option: &str) -> Option<&'a str> {
 ///
 /// # Errors
 /// When the simulator cannot be built, or fails.
-pub fn papers(workspace: &Workspace, scale: &str, paper: Option<&str>) -> Result<()> {
+pub fn papers(
+    workspace: &Workspace,
+    scale: &str,
+    paper: Option<&str>,
+    figure: Option<&str>,
+) -> Result<()> {
     let package = ["run", "--release", "--package", "terrane-papers", "--"];
     let folder = workspace.path(if scale == "full" { "docs/papers" } else { "target/papers" });
     let mut cargo = workspace.cargo(&package);
     cargo.args(["--scale", scale, "--out"]).arg(folder);
     cargo.args(paper.iter().flat_map(|paper| ["--paper", paper]));
+    cargo.args(figure.iter().flat_map(|figure| ["--figure", figure]));
     show(cargo)
 }
 

@@ -119,6 +119,9 @@ enum Command {
         /// Only this paper, by the name of its folder
         #[arg(long)]
         paper: Option<String>,
+        /// Only this figure of it, by its name or number; the report keeps its others
+        #[arg(long, requires = "paper")]
+        figure: Option<String>,
     },
     /// Break the code in one place after another: a test must fail each time
     Mutants {
@@ -178,7 +181,9 @@ fn run(command: Command) -> Result<ExitCode> {
             wasm::simulator(&workspace, profile)?;
         }
         Command::Bench { subject, arguments } => bench::run(&workspace, subject, &arguments)?,
-        Command::Papers { scale, paper } => bench::papers(&workspace, &scale, paper.as_deref())?,
+        Command::Papers { scale, paper, figure } => {
+            bench::papers(&workspace, &scale, paper.as_deref(), figure.as_deref())?;
+        }
         Command::Mutants { target, arguments } => mutants::run(&workspace, target, &arguments)?,
         Command::Api => api::write(&workspace)?,
         Command::Setup => setup::ensure_all(&workspace)?,

@@ -38,10 +38,11 @@ export function reasonsText(all: readonly Measured[], choice: ReturnType<typeof 
     reads ? a.costs.write - b.costs.write : a.costs.read - b.costs.read,
   )[0];
   if (least !== undefined && least !== picked) {
+    const { write, read, readMicros, compactionMicros } = least.costs;
     const saves = reads
-      ? `writes less (${least.costs.write.toFixed(1)}), but here reads take most of the time`
-      : `reads less (${least.costs.read.toFixed(2)} blocks), but here compactions take most of the time`;
-    reasons.push(`${least.name} ${saves}: ${micros(least.costs)}.`);
+      ? `writes less (${write.toFixed(1)}), but ${readMicros.toFixed(1)} µs go to reads`
+      : `reads less (${read.toFixed(2)} blocks), but ${compactionMicros.toFixed(1)} µs go to compactions`;
+    reasons.push(`${least.name} ${saves}, and ${micros(least.costs)} in all.`);
   }
   const large = of(choice.tooLarge);
   if (large !== undefined) {

@@ -72,7 +72,14 @@ const CAPACITY: Shape = {
 };
 
 const OBSERVED: Shape = {
-  fields: { updates: "number", pointReads: "number", rangeReads: "number", tableReads: "object" },
+  fields: {
+    updates: "number",
+    pointReads: "number",
+    rangeReads: "number",
+    tableReads: "object",
+    blockNanos: "number",
+    pageNanos: "number",
+  },
 };
 
 const TABLE: Shape = {

@@ -16,6 +16,11 @@ export function parseReadPath(json: string): { key: Uint8Array; steps: Step[] } 
   return fromJson(json);
 }
 
+/** Parses the steps of a read that a server performed. */
+export function parseSteps(json: string): readonly Step[] {
+  return fromJson<{ steps: Step[] }>(json).steps;
+}
+
 /** Whether a line looks like one of a trace, even if its event has the wrong shape. */
 export function isTraceLine(line: string): boolean {
   try {

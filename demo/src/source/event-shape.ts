@@ -36,10 +36,10 @@ const SIMULATED: Shape = {
 
 /** The events of this page, beside the engine's. */
 const PAGE_EVENTS: Record<string, Record<string, Shape>> = {
-  header: { release: "text", keyspace: "text", policy: "policy" },
+  header: { release: "text", keyspace: "text" },
   waits: { waits: "object" },
   detached: {},
-  shape: { policy: "policy", levels: LEVELS, ...STATUS },
+  shape: { levels: LEVELS, ...STATUS },
   "power-failed": {
     unsyncedBytes: "number",
     discardedBytes: "number",
@@ -55,8 +55,8 @@ const WAITS: Shape = { fields: { count: "number", micros: "number", microsMax: "
 
 /** Fields that an event may lack, as it does in older traces. */
 const OPTIONAL: Record<string, Record<string, Shape>> = {
-  shape: { release: "text", name: "text", waits: "object" },
-  header: { simulation: { either: [{ is: null }, SIMULATED] } },
+  shape: { release: "text", name: "text", waits: "object", policy: "policy" },
+  header: { policy: "policy", engine: "text", simulation: { either: [{ is: null }, SIMULATED] } },
 };
 
 const FIELDS: Record<string, Record<string, Shape>> = { ...EVENTS, ...PAGE_EVENTS };

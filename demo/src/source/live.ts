@@ -8,7 +8,7 @@ import { engine } from "./engine.ts";
 import { headerOf } from "./header.ts";
 import { Power } from "./power.ts";
 import type { ReadPath, Wanted } from "./read-path.ts";
-import { readKey } from "./reading.ts";
+import { localReader, readKey } from "./reading.ts";
 import type { Options, Recording, Status, Takeover, WritableStore } from "./recording.ts";
 import { liveOptions, livePolicy, type Settings } from "./settings.ts";
 import { shapeOf } from "./shape.ts";
@@ -85,7 +85,7 @@ export class LiveRecording implements Recording {
   async read(wanted: Wanted): Promise<ReadPath> {
     const db = this.#db;
     if (db === undefined) throw new Error("The store is not open.");
-    return readKey(db, wanted, this.timeline.end);
+    return readKey(localReader(db), wanted, this.timeline.end);
   }
 
   get crash(): (() => Promise<void>) | undefined {

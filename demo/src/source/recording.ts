@@ -48,6 +48,21 @@ export interface OpenStore extends WritableStore {
   setPolicy(settings: Settings): Promise<void>;
 }
 
+/** A process elsewhere whose events are shown. */
+export interface Attached {
+  /** Address of the events. */
+  readonly address: string;
+  /** Name of the keyspace that is shown, and of all, if the process is a server. */
+  readonly keyspace: string | undefined;
+  readonly keyspaces: readonly string[];
+  /** Address of the events of another keyspace. */
+  addressOf(keyspace: string): string;
+  /** Whether the stream of events has ended: it is connected to again after a while. */
+  readonly lost: boolean;
+  /** Connects at once. */
+  reconnect(): void;
+}
+
 /** A recording that continues by itself until it is stopped. */
 export interface Recording {
   readonly settings: Settings;
@@ -63,6 +78,8 @@ export interface Recording {
   readonly now?: number;
   /** The visitor's store that it shows, while that is open. */
   readonly store?: OpenStore | undefined;
+  /** The process that it shows. */
+  readonly attached?: Attached;
   /** The store of its workload, while the visitor can write to it. */
   readonly writable?: WritableStore | undefined;
   /**

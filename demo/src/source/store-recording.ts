@@ -10,7 +10,7 @@ import type { ShapeEvent } from "../timeline/events.ts";
 import { Timeline } from "../timeline/timeline.ts";
 import type { ReadPath, Wanted } from "./read-path.ts";
 import { release } from "./header.ts";
-import { firstOf, readKey } from "./reading.ts";
+import { firstOf, localReader, readKey } from "./reading.ts";
 import type { OpenStore, Recording, Status } from "./recording.ts";
 import { livePolicy, type Settings, withPolicy } from "./settings.ts";
 import { shapeOf } from "./shape.ts";
@@ -71,7 +71,7 @@ export class StoreRecording implements Recording {
 
   async read(wanted: Wanted): Promise<ReadPath> {
     if (this.store === undefined) throw new Error("The store is not open.");
-    return readKey(this.store.space, wanted, this.timeline.end);
+    return readKey(localReader(this.store.space), wanted, this.timeline.end);
   }
 
   async #run(): Promise<void> {

@@ -1,5 +1,6 @@
 /** A recording from a trace, which a worker reads while the page folds its events, a batch at a time. */
 
+import type { RecordedEvent } from "../timeline/events.ts";
 import { Timeline } from "../timeline/timeline.ts";
 import { tooMuch } from "./bounds.ts";
 import type { ReadPath } from "./read-path.ts";
@@ -105,8 +106,9 @@ export class TraceRecording implements Recording {
   /** Takes the policy from the first event that says it. */
   #name(events: Batch["events"]): void {
     if (this.#named) return;
-    const found = events.find((event) => event.type === "header" || event.type === "shape");
-    if (found === undefined || !("policy" in found)) return;
+    const says = (event: RecordedEvent) => event.type === "header" || event.type === "shape";
+    const found = events.find((event) => says(event) && "policy" in event);
+    if (found === undefined || !("policy" in found) || found.policy === undefined) return;
     this.#named = true;
     this.settings = withPolicy(this.settings, found.policy);
   }

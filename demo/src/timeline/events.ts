@@ -9,7 +9,10 @@ export interface HeaderEvent {
   release: string;
   /** Name of the keyspace. */
   keyspace: string;
-  policy: PolicyOptions;
+  /** Missing where it is not known, as of another engine's store. */
+  policy?: PolicyOptions;
+  /** The engine, if it is another. */
+  engine?: string;
   /** The configuration, if it is a simulation. */
   simulation?: Simulated | null;
 }
@@ -60,7 +63,7 @@ export interface ShapeEvent {
   release?: string;
   name?: string;
   waits?: WaitsByReason;
-  policy: PolicyOptions;
+  policy?: PolicyOptions;
   levels: readonly Level[];
   capacities: readonly Capacity[];
   facts: readonly Fact[];

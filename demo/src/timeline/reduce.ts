@@ -24,9 +24,9 @@ export function reduce(before: State, event: RecordedEvent): State {
   const state = { ...before, micros: event.micros };
   switch (event.type) {
     case "header":
-      return { ...state, header: event, policy: event.policy };
+      return { ...state, header: event, policy: event.policy ?? null };
     case "shape":
-      return attached(event);
+      return attached(state, event);
     case "detached":
       return detached(state);
     case "waits":
@@ -91,18 +91,19 @@ export function reduce(before: State, event: RecordedEvent): State {
 /**
  * Returns the state of a process when this page is attached to it: nothing is known of its past.
  */
-function attached(event: Of<"shape">): State {
-  const { micros, policy, levels, capacities, facts, release, name, waits = null } = event;
+function attached(before: State, event: Of<"shape">): State {
+  const { micros, policy = null, levels, capacities, facts, release, name, waits = null } = event;
   const placed = levels.map(({ runs }) => ({
     runs: runs.map(({ id, tables }) => ({
       id,
       tables: tables.map((table) => place(table, "merged", micros, 0, null)),
     })),
   }));
+  // A process says what it is in its shape, a trace before.
   const header: State["header"] =
     release === undefined || name === undefined
-      ? null
-      : { type: "header", micros, release, keyspace: name, policy };
+      ? before.header
+      : { type: "header", micros, release, keyspace: name, ...(policy && { policy }) };
   return { ...EMPTY, micros, policy, header, waits, levels: placed, capacities, facts };
 }
 

@@ -36,6 +36,8 @@ export class Clock {
   #until: number | undefined;
   /** The moment of a link, until the recording has come so far or the visitor goes elsewhere. */
   protected linked: number | undefined;
+  /** Whether a moment that is looked for is shown once it is found, until the visitor goes elsewhere. */
+  protected awaits = false;
   #lastFrame = 0;
   #lastTold = 0;
   readonly #pace = new ReadingPace();
@@ -57,12 +59,14 @@ export class Clock {
     const { status } = this.recording;
     if (!this.playing && status.at !== "running" && this.cursor === this.#end) this.seek(0);
     this.linked = this.#until = undefined;
+    this.awaits = false;
     this.playing = !this.playing;
   }
 
   /** Goes to a moment. */
   seek(micros: number): void {
     this.linked = this.#until = undefined;
+    this.awaits = false;
     this.cursor = Math.min(Math.max(micros, 0), this.#end);
     this.reads.path = undefined;
     this.shown = this.cursor;

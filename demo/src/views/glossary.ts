@@ -3,11 +3,15 @@
 export const GLOSSARY = {
   table: "A file of sorted keys. It never changes; a merge replaces it.",
   run: "Tables in key order, with no key in two of them. A read looks into each run.",
+  memtable: "The newest writes, sorted in memory until there are enough for a run.",
+  log: "The newest writes in order on disk, to replay them after a crash.",
   level: "Runs of about the same age. Deeper levels are older and larger.",
   flush: "A full memtable is written as a new run of level 0.",
   merge:
     "Tables that overlap are read and written as one run, with the newest version of each key.",
-  move: "A table that overlaps nothing in the level below becomes part of it, without being rewritten.",
+  move:
+    "A table that overlaps no other of its compaction goes down a level as it is, and no byte is written: a " +
+    "trivial move. PTierDB moves tables that overlap as well, as runs of their own.",
   group: "Tables of a compaction that one job merges or moves. They change level all at once.",
   compaction: "One decision of the policy: groups of tables that move down.",
   admission: "Runs of level 0, about a buffer together, that one plan moves down.",
@@ -16,6 +20,13 @@ export const GLOSSARY = {
   "held twice": "Bytes that are on disk as inputs and as outputs, until the merge is done.",
   "brought down": "Bytes that were read in a higher level than the one they were written to.",
   tombstone: "An entry that says that its key is deleted, until older versions of it are gone.",
+  filter: "A few bits for each key of a table, which say that a key is not there, or may be.",
+  "false positive":
+    "A filter that says maybe for a key that is not there: a block is read for nothing.",
+  partitioner: "The rule for the keys at which outputs are cut into tables.",
+  counter: "Admissions or merges that a level waits for until it is merged itself.",
+  bucket: "A range of keys of level 0, which is merged by a job of its own.",
+  temperature: "A bucket's share of what was flushed lately, over a fair share.",
 } as const;
 
 /** A word that is explained. */

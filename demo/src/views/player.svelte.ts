@@ -25,7 +25,8 @@ import { StoreRecording, type StoreSource } from "../source/store-recording.ts";
 import { readInWorker, TraceRecording } from "../source/trace-recording.ts";
 import type { Wait } from "../timeline/history.ts";
 import type { Speeds } from "../timeline/limit.ts";
-import { type Sight, type SightName, sightOf } from "../timeline/sights.ts";
+import { Lookout } from "../timeline/lookout.ts";
+import type { Sight, SightName } from "../timeline/sights.ts";
 import type { State } from "../timeline/state.ts";
 import { changePolicy } from "./change-policy.ts";
 import { Clock } from "./clock.svelte.ts";
@@ -73,6 +74,8 @@ export class Player extends Clock {
   #begun: Promise<void> = Promise.resolve();
   /** Whether the recording plays from the moment of the link. */
   #playsFromThere = false;
+  /** The search for what is watched, until it is found. */
+  #lookout: Lookout | undefined;
   /** The key of a link, read at its moment. */
   #linkedRead: Uint8Array | undefined;
 
@@ -112,7 +115,9 @@ export class Player extends Clock {
     );
     this.linkProblem = linked.problem;
     this.watched = linked.watch;
+    this.#lookout = linked.watch && new Lookout(linked.watch);
     this.linked = linked.at;
+    this.awaits = linked.watch !== undefined && linked.at === undefined;
     this.#linkedRead = linked.read;
     this.reads.active = linked.read !== undefined;
     const plays = !this.still.matches;
@@ -131,6 +136,8 @@ export class Player extends Clock {
     this.playing = false;
     this.watched = name;
     this.sight = undefined;
+    this.#lookout = new Lookout(name);
+    this.awaits = true;
     this.#look();
   }
 
@@ -412,11 +419,12 @@ export class Player extends Clock {
     this.rivals = startRivals(settings, this.#chosen, () => this.#grown(), last, options);
   }
 
-  /** Looks for what is watched. */
+  /** Looks for what is watched, and shows it unless the visitor has gone elsewhere in between. */
   #look(): void {
-    if (this.watched === undefined || this.sight !== undefined || this.playing) return;
-    this.sight = sightOf(this.recording.timeline, this.watched);
-    if (this.sight === undefined || this.linked !== undefined) return;
+    if (this.watched === undefined || this.sight !== undefined) return;
+    const { timeline, status } = this.recording;
+    this.sight = this.#lookout?.look(timeline, status.at === "running");
+    if (this.sight === undefined || !this.awaits) return;
     this.seek(this.sight.at);
     if ("read" in this.sight.target)
       void this.read({ by: this.sight.target.read }).then(() => this.reads.finish());

@@ -34,7 +34,8 @@ export function tourOf(timeline: Timeline): Stop[] {
       at: found.merge,
     },
     {
-      sentence: "A table that overlaps nothing below moves down without being rewritten.",
+      sentence:
+        "A table that overlaps no other of its compaction moves down without being rewritten: a trivial move.",
       at: found.move,
     },
   ];

@@ -189,6 +189,7 @@ fn lacks(store: &Store) -> Option<&'static str> {
             store.operands > store.bounded && store.bounded > 0 && store.operands_in_logs > 0,
             "operands of one operator and of several, in tables and in logs",
         ),
+        (store.dropped > 0, "a dropped keyspace, in the manifest and in a log"),
         (store.claims > 0, "a claim"),
         (store.torn == 1, "one torn record"),
         (store.recycled > 0, "a log in the file of another"),

@@ -8,7 +8,7 @@
 //! 3. A compaction of several groups, stopped after the first is installed.
 //! 4. A range delete that is flushed, over older tables, a table of values that expire, and one of operands over one
 //!    of values; then batches that are only in the log, some of them with a range delete, values that expire and
-//!    operands, the last of them torn.
+//!    operands, and one that drops a keyspace, the last of them torn.
 
 use super::content::{Rule, key};
 use super::format::{Place, Store};
@@ -195,6 +195,9 @@ fn write(
         writing.merge(5, 12, &[Operand::Max(8), Operand::Add(-3), Operand::Min(90)], 5);
         writing.db.flush().unwrap();
         writing.merge(4, 5, &[Operand::Add(-2)], 10);
+        let fleeting = writing.db.create_keyspace("fleeting").unwrap();
+        fleeting.put(b"key", b"value", Durability::Sync).unwrap();
+        assert!(writing.db.drop_keyspace("fleeting").unwrap());
         writing.merge(11, 13, &[Operand::Max(6)], 6);
         writing.apply(&BOTH, 100, end, 1, 99);
         writing.delete_range("other", 100, 102);

@@ -44,7 +44,7 @@ pub struct Machine {
     /// Whether the store has made the newest claim, and has not started since.
     pub is_successor: bool,
     /// Whether the store may lack acknowledged writes and start unasked: it was restored, and others were acknowledged
-    /// since, or it is a copy that was written to, or that dropped a keyspace.
+    /// since, or it is a copy that was written to, or that started a lineage.
     pub may_lack: bool,
     /// Whether the store is a copy that has not started yet.
     pub is_copy: bool,

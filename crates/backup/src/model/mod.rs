@@ -15,7 +15,7 @@
 //! 3. Once a writer has started, no earlier one acknowledges anything. A store does not take a place over unasked, nor
 //!    continue it unasked without what was acknowledged, and the one that made the newest claim always may continue.
 //!    Two lose acknowledged writes all the same: a restored store, since an operator chose its moment, and a copy that
-//!    was written to, or dropped a keyspace, before its backup starts, which is not known to be an older one. A copy
+//!    was written to, or started a lineage, before its backup starts, which is not known to be an older one. A copy
 //!    may be refused although its claim is the newest one, if the store it is a copy of has gone on meanwhile.
 //! 4. Each rule of `rules`, broken, is noticed by some schedule.
 //!

@@ -2,7 +2,7 @@
 
 use super::claims::start;
 use super::cloud::Cloud;
-use super::machine::{EXTRA, Machine, Process};
+use super::machine::{Machine, Process};
 use super::world::cut_off;
 use super::{Verdict, text};
 use crate::error::Error;
@@ -29,7 +29,6 @@ async fn take_over_after(turns: u64) -> Verdict {
     let place = Place::new(Arc::new(Cloud::new(0)), Path::from("place"));
     let (mut former, mut other) = (Machine::new(0)?, Machine::new(1)?);
     let db = former.open()?;
-    db.create_keyspace(EXTRA).map_err(text)?;
     let last = db.default_keyspace().put("row", "", Durability::Sync).map_err(text)?;
     let mut first = started(&db, &place, false).await?;
     for _ in 0..STEPS {
@@ -39,7 +38,7 @@ async fn take_over_after(turns: u64) -> Verdict {
     assert!(uploaded(&first) >= last);
     // It continues what a manifest names, and has acknowledged nothing.
     let mut process = started(&db, &place, false).await?;
-    db.drop_keyspace(EXTRA).map_err(text)?;
+    db.begin_lineage().map_err(text)?;
     let _ = cut_off(process.writer.step(), turns).await;
     let before = uploaded(&process);
     started(&other.open()?, &place, true).await?;

@@ -86,6 +86,7 @@ impl World {
                     db.flush().map_err(text)?;
                 }
             }
+            31 if self.random.one_in(2) => self.begin_lineage(at)?,
             31 => self.drop_keyspace(at)?,
             32 => self.machines[at].kill(&mut self.random).await?,
             33 => self.die(at).await?,
@@ -140,7 +141,6 @@ impl World {
         let machine = &mut self.machines[at];
         let Some(db) = &machine.db else { return Ok(()) };
         let (lineage, last, rows) = (db.feed_cursor().lineage.0, db.latest_sequence(), shown(db)?);
-        // Copies of a disk that drop a keyspace after batches of one number start the same lineage.
         let is_other = lineage != machine.lineage;
         for sequence in machine.noted.min(last)..=last {
             let known = self.history.entry((lineage, sequence)).or_default();
@@ -179,6 +179,14 @@ impl World {
             let machine = &mut self.machines[at];
             machine.may_lack |= machine.is_copy;
         }
+        self.note(at)
+    }
+
+    fn begin_lineage(&mut self, at: usize) -> Verdict {
+        let Some(db) = self.machines[at].db.clone() else { return Ok(()) };
+        db.begin_lineage().map_err(text)?;
+        let machine = &mut self.machines[at];
+        machine.may_lack |= machine.is_copy;
         self.note(at)
     }
 

@@ -134,7 +134,7 @@ async fn a_fenced_writer_does_not_return_by_another_lineage() {
     former.wait(write(&db, 1)).await.unwrap();
     write(&other, 1);
     let later = take_over(&other, &objects).await.unwrap();
-    assert!(db.drop_keyspace("keyspace-0").unwrap());
+    db.begin_lineage().unwrap();
     let written = db.default_keyspace().put("a", "1", Durability::Buffered).unwrap();
     let refused = former.wait(written).await.unwrap_err();
     assert!(matches!(refused, Error::Fenced { .. }), "{refused}");

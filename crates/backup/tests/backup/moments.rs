@@ -115,14 +115,14 @@ async fn a_restarted_store_uploads_no_table_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_removed_keyspace_starts_a_lineage_in_the_backup() {
+async fn a_lineage_of_the_store_is_one_of_the_backup() {
     let ((_dir, path), objects) = (folder(), Faulty::new());
     let db = Db::open(&path, small()).unwrap();
     let backup = start(&db, &objects).await.unwrap();
     let before = write(&db, 1);
     backup.wait(before).await.unwrap();
     let (expected, cursor) = (rows(&db), db.feed_cursor());
-    assert!(db.drop_keyspace("keyspace-0").unwrap());
+    db.begin_lineage().unwrap();
     let after = db.default_keyspace().put("a", "1", Durability::Buffered).unwrap();
     backup.wait(after).await.unwrap();
     backup.stop().await;
@@ -130,6 +130,36 @@ async fn a_removed_keyspace_starts_a_lineage_in_the_backup() {
     assert_eq!(cursor.sequence, before);
     assert_eq!(restored(&objects, At::Cursor(cursor)).await.1, expected);
     assert_eq!(list(Arc::new(objects.clone()), prefix()).await.unwrap().ranges.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn moments_before_and_after_a_removal_are_restored() {
+    let ((_dir, path), objects) = (folder(), Faulty::new());
+    let db = Db::open(&path, small()).unwrap();
+    let backup = start(&db, &objects).await.unwrap();
+    backup.wait(write(&db, 1)).await.unwrap();
+    let mut moments = Vec::new();
+    let put = |keyspace: &str, key: &str| {
+        let keyspace = db.create_keyspace(keyspace).unwrap();
+        keyspace.put(key, "1", Durability::Buffered).unwrap();
+    };
+    for step in 0..6 {
+        match step {
+            0 | 3 => put("fleeting", "a"),
+            1 => put("keyspace-0", "before"),
+            2 => assert!(db.drop_keyspace("fleeting").unwrap()),
+            4 => assert!(db.drop_keyspace("keyspace-0").unwrap()),
+            _ => put("keyspace-0", "after"),
+        }
+        moments.push((db.latest_sequence(), rows(&db)));
+    }
+    backup.wait(db.latest_sequence()).await.unwrap();
+    backup.stop().await;
+    for (sequence, expected) in moments {
+        let (_, found) = restored(&objects, At::Sequence(sequence)).await;
+        assert_eq!(found, expected, "at {sequence}");
+    }
+    assert_eq!(list(Arc::new(objects.clone()), prefix()).await.unwrap().ranges.len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -13,6 +13,7 @@ pub mod count;
 pub mod delete;
 pub mod export;
 pub mod get;
+pub mod history;
 pub mod import;
 pub mod keyspaces;
 pub mod levels;

@@ -17,9 +17,10 @@ use terrane::{Db, KeyspaceId, Millis, Operand, Seq};
 ///
 /// Log records that are not complete, or that follow one that is not, and that no sync vouches for, are
 /// not part of the store: the next command that writes to it moves them into quarantine. Each line
-/// has a write's sequence number, put, delete or delete-range, keyspace, key and value, separated by tabs and
-/// escaped as `scan` escapes them. For a range, the key is its first key and the value the first key after
-/// it. The time of a value that expires is printed with --json alone.
+/// has a write's sequence number, put, delete, delete-range or drop-keyspace, keyspace, key and value, separated
+/// by tabs and escaped as `scan` escapes them. For a range, the key is its first key and the value the first key
+/// after it; for the removal of a keyspace, the key is its name. The time of a value that expires is printed
+/// with --json alone.
 #[derive(Args)]
 pub struct QuarantineArgs {
     /// Drop everything in quarantine
@@ -89,6 +90,7 @@ fn print(db: &Db, json: bool) -> Result<u64, Failure> {
                     }
                     Operation::Delete(key) => ("delete", key, None),
                     Operation::DeleteRange(from, to) => ("delete-range", from, to),
+                    Operation::DropKeyspace(name) => ("drop-keyspace", name, None),
                 };
                 let entry = Entry { seq, kind, keyspace, key, value, expires_at };
                 out.write(|out| if json { entry.ndjson(out) } else { entry.tsv(out) })?;

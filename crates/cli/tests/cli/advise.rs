@@ -126,7 +126,7 @@ fn a_place_or_option_without_advice_is_refused() {
     advise(&["t.jsonl", "--apply"]).fails(2, &["expected a store for --apply", "t.jsonl"]);
     let keyspace = ["t.jsonl", "--keyspace", "users"];
     advise(&keyspace).fails(2, &["expected a store for --keyspace", "t.jsonl"]);
-    place.file("bad.jsonl", "{\"type\":\"header\",\"micros\":0}\n");
+    place.file("bad.jsonl", "{\"type\":\"policy-changed\",\"micros\":0}\n");
     advise(&["bad.jsonl"]).fails(3, &["bad.jsonl", "line 1", "policy"]);
     place.file("empty.jsonl", "{\"type\":\"later\",\"micros\":0}\n");
     advise(&["empty.jsonl"]).fails(3, &["expected a trace with a policy"]);

@@ -17,6 +17,8 @@ mod foreign;
 #[cfg(test)]
 mod help;
 #[cfg(test)]
+mod history;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod load;

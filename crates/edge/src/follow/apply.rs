@@ -13,6 +13,9 @@ use terrane::{Db, Durability, FeedCursor, KeyRange, Keyspace, Operand, Result, W
 /// Bytes of rows in a batch while a snapshot is loaded.
 const LOAD_BYTES: usize = if cfg!(test) { 100 } else { 256 << 10 };
 
+/// The operation that drops a keyspace. A batch has one at most.
+const DROP_KEYSPACE: &str = "drop-keyspace";
+
 /// Applies lines to a store.
 pub(super) struct Apply {
     db: Db,
@@ -47,17 +50,29 @@ impl Apply {
     /// Applies a batch of the source, with the cursor after it.
     pub fn batch(&mut self, cursor: FeedCursor, ops: &[Op]) -> std::result::Result<(), Ended> {
         let mut batch = WriteBatch::new();
-        for op in ops {
+        let dropped = ops.iter().find(|op| op.op == DROP_KEYSPACE).map(|op| op.keyspace.as_str());
+        for op in ops.iter().filter(|op| Some(op.keyspace.as_str()) != dropped) {
             self.add(op, &mut batch)?;
         }
         if Rule::CursorWithBatch.holds() {
             self.record.put_cursor(&mut batch, cursor)?;
-            self.db.write(batch, Durability::Buffered)?;
+            self.write(batch, dropped)?;
         } else {
-            self.db.write(batch, Durability::Buffered)?;
+            self.write(batch, dropped)?;
             self.write_cursor(cursor)?;
         }
         Ok(())
+    }
+
+    /// Writes a batch, and drops a keyspace in the same step if the batch of the source does.
+    fn write(&mut self, batch: WriteBatch, dropped: Option<&str>) -> Result<()> {
+        if let Some(name) = dropped {
+            self.keyspaces.remove(name);
+            if self.db.drop_keyspace_with(name, &batch)? {
+                return Ok(());
+            }
+        }
+        self.db.write(batch, Durability::Buffered).map(drop)
     }
 
     /// Writes a cursor alone.

@@ -99,6 +99,7 @@ impl Filter {
                 let (from, to) = self.part(from, *to);
                 to.is_none_or(|to| from < to)
             }
+            // A removed keyspace has no keys in any range.
             _ => true,
         }
     }
@@ -144,7 +145,7 @@ impl Serialize for OpList<'_> {
     }
 }
 
-/// An operation in the form that `POST /v1/batch` takes, and merges.
+/// An operation in the form that `POST /v1/batch` takes, a merge, or the removal of a keyspace.
 struct Op<'a> {
     filter: &'a Filter,
     keyspace: &'a str,
@@ -158,6 +159,7 @@ impl Serialize for Op<'_> {
             Change::Put { .. } => "put",
             Change::Merge { .. } => "merge",
             Change::Delete { .. } => "delete",
+            Change::DropKeyspace => "drop-keyspace",
             _ => "delete-range",
         };
         object.serialize_entry("op", name)?;

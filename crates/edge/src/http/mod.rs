@@ -12,7 +12,8 @@
 //! * `sequence` - numbers of requests and replies, and what a read replica refuses.
 //! * `bounds` - the bounds of a range.
 //! * `fuzz` - a fuzz target for heads.
-//! * `keys`, `range`, `many`, `batch`, `changes`, `snapshot`, `events`, `admin`, `probes` - the routes.
+//! * `keys`, `range`, `many`, `batch`, `changes`, `snapshot`, `events`, `trace`, `admin`, `probes` - the
+//!   routes.
 
 mod access;
 mod admin;
@@ -36,6 +37,7 @@ mod sequence;
 mod snapshot;
 mod tail;
 mod target;
+mod trace;
 
 #[cfg(test)]
 pub(crate) use change_lines::{Filter, Format};
@@ -71,6 +73,7 @@ pub(crate) fn routes(shared: &Arc<Shared>) -> Router {
         .route("/v1/{keyspace}/keys/", keys.clone())
         .route("/v1/{keyspace}/keys/{*key}", keys)
         .route("/v1/{keyspace}/range", range.layer(refuse.clone()))
+        .route("/v1/{keyspace}/trace", get(trace::get).layer(durable.clone()).layer(refuse.clone()))
         .route("/v1/{keyspace}/get", post(many::get).layer(durable).layer(refuse.clone()))
         .route("/v1/{keyspace}/events", get(events::get))
         .route("/v1/batch", post(batch::post).layer(refuse))

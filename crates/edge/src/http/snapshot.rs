@@ -3,7 +3,9 @@
 //!
 //! 1. The first line is the cursor of the moment, whose writes are synced first.
 //! 2. Each keyspace is a line with its name, and then its rows, in order.
-//! 3. The last line is the end or an error. A stream without it was cut, and its reader starts anew. The snapshot is
+//! 3. A keyspace that is removed before its rows are sent ends the snapshot with an error: the changes after the cursor
+//!    start with the keyspace as it was.
+//! 4. The last line is the end or an error. A stream without it was cut, and its reader starts anew. The snapshot is
 //!    held until then; a reader that takes nothing is disconnected.
 
 use super::access;
@@ -22,7 +24,7 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::sync::Arc;
-use terrane::{Cursor, Db, Error, FeedCursor, KeyRange, Snapshot};
+use terrane::{Cursor, Db, Error, FeedCursor, KeyRange, Keyspace, Snapshot};
 use tokio::sync::mpsc::channel;
 
 /// Bytes at which a page ends.
@@ -77,12 +79,11 @@ struct Name<'a> {
 
 /// The part of a snapshot that is not sent yet.
 pub(crate) struct Moment {
-    db: Db,
     snapshot: Snapshot,
     /// The cursor, until it is sent.
     start: Option<FeedCursor>,
-    /// Names of keyspaces that are not sent yet; the last is next.
-    names: Vec<String>,
+    /// Keyspaces that are not sent yet; the last is next.
+    keyspaces: Vec<Keyspace>,
     rows: Option<Cursor>,
 }
 
@@ -92,16 +93,14 @@ impl Moment {
     /// # Errors
     /// A closed store, an I/O error.
     pub fn begin(db: &Db) -> Result<Self, Error> {
-        // The lineage from before the snapshot: if a keyspace is removed meanwhile, the cursor is refused.
+        // The lineage from before the snapshot: if another starts meanwhile, the cursor is refused.
         let before = db.feed_cursor();
-        let snapshot = db.snapshot();
+        let (keyspaces, snapshot) = keyspaces(db)?;
         if Rule::SnapshotAfterSync.holds() {
             db.sync()?;
         }
         let start = Some(FeedCursor { sequence: snapshot.sequence(), ..before });
-        let mut names = db.keyspaces();
-        names.reverse();
-        Ok(Moment { db: db.clone(), snapshot, start, names, rows: None })
+        Ok(Moment { snapshot, start, keyspaces, rows: None })
     }
 
     /// Returns the next lines, and what is left after them.
@@ -121,15 +120,28 @@ impl Moment {
                 rows::push(&Row { key: &key, value, expires, ..Row::default() }, &mut page);
                 continue;
             }
-            let Some(name) = self.names.pop() else {
+            let Some(keyspace) = self.keyspaces.pop() else {
                 rows::push(&Last::End, &mut page);
                 return Ok((page, None));
             };
-            // A keyspace that was removed since is left out; its removal has ended the lineage of the cursor.
-            let Some(keyspace) = self.db.open_keyspace(&name)? else { continue };
-            rows::push(&Name { keyspace: &name }, &mut page);
             self.rows = Some(self.snapshot.cursor(&keyspace, KeyRange::default())?);
+            rows::push(&Name { keyspace: keyspace.name() }, &mut page);
         }
         Ok((page, Some(self)))
+    }
+}
+
+/// Returns a snapshot, and the keyspaces that were there at its moment, the last first.
+fn keyspaces(db: &Db) -> Result<(Vec<Keyspace>, Snapshot), Error> {
+    let list = || {
+        let names = db.keyspaces().into_iter().rev();
+        let keyspaces = names.filter_map(|name| db.open_keyspace(&name).transpose());
+        keyspaces.collect::<Result<Vec<_>, _>>()
+    };
+    loop {
+        let (before, snapshot, after) = (list()?, db.snapshot(), list()?);
+        if before.iter().map(Keyspace::id).eq(after.iter().map(Keyspace::id)) {
+            return Ok((after, snapshot));
+        }
     }
 }

@@ -182,17 +182,40 @@ fn a_stream_names_its_cursor_when_the_server_stops() {
 }
 
 #[test]
-fn a_removed_keyspace_ends_the_stream_with_a_new_cursor() {
+fn a_removed_keyspace_is_a_change_of_every_filter_on_it() {
     let served = served();
     served.put("/v1/users/keys/a", "1");
-    served.shared.db.inner().sync().unwrap();
-    let mut changes = Lines::open(&served, "", "");
+    served.put("/v1/other/keys/a", "1");
+    let db = served.shared.db.inner();
+    db.sync().unwrap();
+    let queries = ["", "?keyspace=users", "?keyspace=users&prefix=b", "?keyspace=other"];
+    let mut all = queries.map(|query| Lines::open(&served, query, ""));
+    all.iter_mut().for_each(|changes| drop(changes.next()));
+    assert!(db.drop_keyspace("users").unwrap());
+    let dropped = db.feed_cursor().to_string();
+    // The keyspace is created again.
+    served.put("/v1/users/keys/b1", "2");
+    served.put("/v1/other/keys/b", "2");
+    let removal =
+        json!({ "cursor": dropped, "ops": [{"op": "drop-keyspace", "keyspace": "users"}] });
+    for changes in &mut all[..3] {
+        assert_eq!(changes.next(), removal);
+        assert_eq!(changes.next()["ops"][0]["key"], "b1");
+    }
+    assert_eq!(all[3].next()["ops"][0]["key"], "b");
+}
+
+#[test]
+fn a_stream_from_before_a_removal_has_the_rows_of_then() {
+    let served = served();
+    let start = cursor(&served);
+    served.put("/v1/users/keys/a", "1");
+    let db = served.shared.db.inner();
+    assert!(db.drop_keyspace("users").unwrap());
+    let mut changes = Lines::open(&served, &format!("?keyspace=users&since={start}"), "");
     changes.next();
-    served.shared.db.inner().drop_keyspace("users").unwrap();
-    let last = changes.next();
-    assert_eq!(last["error"]["status"], 410, "{last}");
-    assert_eq!(last["error"]["cursor"], cursor(&served));
-    assert!(changes.text().is_none());
+    assert_eq!(changes.next()["ops"][0]["key"], "a");
+    assert_eq!(changes.next()["ops"][0]["op"], "drop-keyspace");
 }
 
 #[test]

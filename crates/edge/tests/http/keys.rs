@@ -11,6 +11,7 @@ fn a_precondition_of_another_route_is_refused() {
         for (line, body) in [
             ("GET /v1/default/range", ""),
             ("DELETE /v1/default/range?gte=", ""),
+            ("GET /v1/default/trace?key=a", ""),
             ("POST /v1/default/get", r#"{"keys":["a"]}"#),
             ("POST /v1/batch", r#"{"do":[{"op":"delete","key":"a"}]}"#),
         ] {
@@ -20,6 +21,27 @@ fn a_precondition_of_another_route_is_refused() {
         }
     }
     assert_eq!(served.get("/v1/default/keys/a").text(), "1");
+}
+
+#[test]
+fn a_trace_has_the_steps_of_a_get() {
+    let served = Served::start();
+    served.put("/v1/users/keys/a%00", "1");
+    let steps = |key: &str| {
+        let reply = served.get(&format!("/v1/users/trace?key={key}"));
+        assert_eq!((reply.status, reply.header("content-type")), (200, Some("application/json")));
+        let steps = reply.json()["steps"].as_array().unwrap().clone();
+        steps.iter().map(|step| step["step"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(steps("a%00"), ["memtable", "value"]);
+    served.shared.db.inner().flush().unwrap();
+    let flushed = steps("a%00");
+    assert!(flushed.contains(&"block".to_owned()), "{flushed:?}");
+    assert_eq!(flushed.last().unwrap(), "value");
+    assert!(!steps("").contains(&"value".to_owned()));
+    served.get("/v1/users/trace").is_problem(400, "malformed-request", &["?key=", "no key"]);
+    served.get("/v1/users/trace?key=a&b=1").is_problem(400, "malformed-request", &["key"]);
+    served.get("/v1/none/trace?key=a").is_problem(404, "not-found", &["none"]);
 }
 
 #[test]

@@ -55,6 +55,8 @@ fn a_token_allows_what_its_line_says() {
     assert_eq!(status("writer", "GET /v1/users/range?prefix=user:", ""), 200);
     assert_eq!(status("writer", "DELETE /v1/users/range?gte=user:2&lt=user:3", ""), 204);
     assert_eq!(status("reader", "GET /v1/users/keys/user:1", ""), 200);
+    assert_eq!(status("reader", "GET /v1/users/trace?key=other", ""), 200);
+    assert_eq!(status("writer", "GET /v1/users/trace?key=user:1", ""), 200);
     assert_eq!(status("reader", "GET /v1/stats", ""), 200);
     assert_eq!(status("reader", "GET /metrics", ""), 200);
     assert_eq!(status("reader", "GET /v1/snapshot", ""), 200);
@@ -71,6 +73,8 @@ fn a_token_allows_what_its_line_says() {
         ("writer", "GET /v1/default/keys/user:1", ""),
         ("writer", "GET /v1/users/range", ""),
         ("writer", "GET /v1/users/events", ""),
+        ("writer", "GET /v1/users/trace?key=other", ""),
+        ("writer", "GET /v1/users/trace", ""),
         ("writer", "DELETE /v1/users/range?gte=user:", ""),
         ("writer", "POST /v1/users/get", r#"{"keys":["user:1","other"]}"#),
         ("writer", "GET /v1/changes", ""),

@@ -9,6 +9,9 @@ pub const DEVIATION: &str = "deviation of a level-0 merge, s";
 /// Its mean.
 pub const MEAN: &str = "a level-0 merge, s";
 
+/// The paper's deviations, by the number of parts.
+pub(super) const TABLE_1: [(u64, f64); 4] = [(2, 0.607), (4, 17.289), (8, 27.833), (16, 29.540)];
+
 /// The degrees of parallelism.
 #[must_use]
 pub fn degrees(scale: Scale) -> &'static [u64] {
@@ -53,7 +56,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
             plot.point(curve, (degree as f64, rate));
         }
     }
-    for (parts, deviation) in [(2, 0.607), (4, 17.289), (8, 27.833), (16, 29.540)] {
+    for (parts, deviation) in TABLE_1 {
         let case = Design::Subcompaction(parts).name();
         figure.compare(&case, DEVIATION, (Source::Measured, deviation));
     }

@@ -2,8 +2,8 @@
 
 use crate::scaled::{Scaled, UNBOUNDED};
 use terrane_policy::{
-    Filters, HorizontalLeveling, HorizontalMerge, HorizontalTiering, LazyLeveled, Leveled,
-    LeveledFull, MergePolicy, Pick, PolicyOptions, Tiered, TieredPartial, Universal, Vertiorizon,
+    Filters, HorizontalLeveling, HorizontalTiering, LazyLeveled, Leveled, LeveledFull, MergeChoice,
+    Pick, PolicyOptions, Tiered, TieredPartial, Universal, Vertiorizon,
 };
 
 /// T of all designs but the tuned RocksDB.
@@ -89,9 +89,9 @@ impl Data {
             VERTICAL_TIERING_FULL => self.tiering_full(SIZE_RATIO),
             HORIZONTAL_LEVELING => self.horizontal_leveling(self.levels()),
             HORIZONTAL_TIERING => self.horizontal_tiering(self.levels()),
-            VERTIORIZON_LEVELING => self.vertiorizon_of(HorizontalMerge::Leveling),
-            VERTIORIZON_TIERING => self.vertiorizon_of(HorizontalMerge::Tiering),
-            VERTIORIZON => self.vertiorizon(HorizontalMerge::Tuned, 0),
+            VERTIORIZON_LEVELING => self.vertiorizon_of(MergeChoice::Leveling),
+            VERTIORIZON_TIERING => self.vertiorizon_of(MergeChoice::Tiering),
+            VERTIORIZON => self.vertiorizon(MergeChoice::Tuned, 0),
             UNIVERSAL => self.universal(),
             ROCKSDB_TUNED => self.rocksdb_tuned(),
             _ => self.leveling_partial(SIZE_RATIO),
@@ -160,23 +160,19 @@ impl Data {
     }
 
     /// A fixed horizontal part, of as many levels as are left of a vertical design's.
-    fn vertiorizon_of(self, merge_policy: HorizontalMerge) -> PolicyOptions {
+    fn vertiorizon_of(self, merge_policy: MergeChoice) -> PolicyOptions {
         self.vertiorizon(merge_policy, self.levels().saturating_sub(2).max(1))
     }
 
-    /// Its vertical part is tiered if the horizontal part is always.
-    pub(super) fn vertiorizon(self, merge_policy: HorizontalMerge, levels: u64) -> PolicyOptions {
-        let vertical_merge_policy = match merge_policy {
-            HorizontalMerge::Tiering => MergePolicy::Tiering,
-            _ => MergePolicy::Leveling,
-        };
+    /// Its vertical part is tiered if the horizontal part is always, and tuned if that is.
+    pub(super) fn vertiorizon(self, merge_policy: MergeChoice, levels: u64) -> PolicyOptions {
         PolicyOptions::Vertiorizon(Vertiorizon {
             size_ratio: SIZE_RATIO,
             data_bytes: self.buffers * self.store.buffer(),
             levels,
             merge_policy,
             window: self.window,
-            vertical_merge_policy,
+            vertical_merge_policy: merge_policy,
             level_base_bytes: self.store.base(),
             target_file_bytes: self.store.buffer(),
             ..Vertiorizon::default()

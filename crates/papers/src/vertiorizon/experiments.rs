@@ -9,7 +9,7 @@ use super::mixes::{ENTRIES, LOADS, RANGES, WRITE_HEAVY, mix};
 use super::setting::{Operations, Setting};
 use crate::figure::Figure;
 use crate::{PapersError, Scale};
-use terrane_policy::{MergePolicy, PolicyOptions};
+use terrane_policy::{MergeChoice, PolicyOptions};
 use terrane_sim::Choice;
 
 /// By how much merges are slower in [`SLOW`].
@@ -65,7 +65,7 @@ fn policy(data: Data, change: &str, design: &str) -> PolicyOptions {
             policy.level_base_bytes *= LEVEL0_RUNS;
         }
         PolicyOptions::Vertiorizon(policy) if change == TIERED => {
-            policy.vertical_merge_policy = MergePolicy::Tiering;
+            policy.vertical_merge_policy = MergeChoice::Tiering;
         }
         _ => {}
     }

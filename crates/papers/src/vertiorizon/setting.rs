@@ -70,6 +70,8 @@ pub(super) struct Setting {
     pub(super) slower: f64,
     /// Whether operations wait until nothing is left to merge, so that nothing ever waits for a merge.
     pub(super) at_rest: bool,
+    /// Whether policies know what reads and merges cost.
+    pub(super) costs: bool,
 }
 
 /// Operations, and their keys.
@@ -82,7 +84,7 @@ impl Setting {
     pub(super) fn new(buffer_entries: u64, buffers: u64) -> Self {
         let store = store(buffer_entries);
         let (warm_up, operations) = (PAPER_OPERATIONS / 2, PAPER_OPERATIONS);
-        Setting { store, buffers, warm_up, operations, slower: 1.0, at_rest: false }
+        Setting { store, buffers, warm_up, operations, slower: 1.0, at_rest: false, costs: false }
     }
 
     /// Returns the same store with a cache of `paper_cache` bytes and `filter_bits_per_key`.
@@ -138,6 +140,9 @@ impl Setting {
             ..self.store.config(policy, workload)
         };
         config.device.merge_nanos_per_byte *= self.slower;
+        // Others are the same simulations as without.
+        config.measured_costs =
+            self.costs && matches!(config.policy, PolicyOptions::Vertiorizon(_));
         if self.at_rest {
             config.workload = config.workload.at_rate(REST);
         }

@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 use terrane_papers::bucketlsm::rebalancing::{self, DYNAMIC, SPREAD, STATIC};
 use terrane_papers::bucketlsm::workers::{self, WORKLOADS};
 use terrane_papers::bucketlsm::{
-    Design, PARTS, RATE, STALLS, THREADS, bounds, gets, inputs, reads, scans, staying, workloads,
+    Design, PARTS, RATE, STALLS, THREADS, bounds, gets, inputs, reads, scans, staying, stragglers,
+    switches, workloads,
 };
 use terrane_papers::{Figure, PapersError, Scale, Simulate};
 
@@ -173,5 +174,32 @@ fn scans_are_slowest_where_they_fetch_blocks_of_most_runs() {
         assert!(over(free, workloads::SCAN) < 1.0, "{}", figure.scale);
         assert!(over(few_writes, workloads::SCAN) < 0.7, "{}", figure.scale);
         assert!((0.97..1.03).contains(&over(lazy, workloads::SCAN)), "{}", figure.scale);
+    }
+}
+
+#[test]
+fn buckets_lead_one_task_under_the_text_and_under_the_code() {
+    for figure in both(switches::figure) {
+        for (workload, ..) in switches::WORKLOADS {
+            for switch in [switches::SAME, switches::ADJUSTED, switches::CODE] {
+                let of = |what| figure.of(&switches::case(workload, switch), what);
+                assert!(
+                    of(switches::OVER_BASELINE) > 1.5,
+                    "{}, {workload}, {switch}",
+                    figure.scale
+                );
+                assert!(of(switches::STALLS) < 0.5, "{}, {workload}, {switch}", figure.scale);
+            }
+        }
+    }
+}
+
+#[test]
+fn with_slower_merges_buckets_gain_more_from_degree() {
+    for figure in both(stragglers::figure) {
+        let rate = |design| figure.of(&stragglers::case(stragglers::MORE, design), RATE);
+        let gain = |of: fn(u64) -> Design| rate(of(64)) / rate(of(8));
+        assert!(gain(Design::Buckets) > 2.0, "{}", figure.scale);
+        assert!(gain(Design::Buckets) > gain(Design::Subcompaction), "{}", figure.scale);
     }
 }

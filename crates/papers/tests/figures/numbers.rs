@@ -25,7 +25,7 @@ impl Numbers {
         let report = std::fs::read_to_string(folder.join("report.json")).ok()?;
         let report: Value = serde_json::from_str(&report).unwrap();
         let mut figures = report["figures"].as_array().unwrap().iter();
-        let figure = figures.find(|figure| figure["id"] == id).unwrap();
+        let figure = figures.find(|figure| figure["id"] == id)?;
         let text = |row: &Value, name: &str| row[name].as_str().unwrap().to_owned();
         let rows = figure["rows"].as_array().unwrap().iter();
         let rows = rows
@@ -33,7 +33,7 @@ impl Numbers {
         Some(Numbers { scale: "published", rows: rows.collect() })
     }
 
-    /// Both, of a figure of a paper; the first alone before there is a report.
+    /// Both, of a figure of a paper; the first alone before it is in a report.
     pub fn both(paper: &str, make: Simulate) -> Vec<Self> {
         let (id, simulated) = Self::simulated(make);
         [simulated].into_iter().chain(Self::published(paper, &id)).collect()

@@ -1,6 +1,10 @@
 //! The report that is written of figures.
 
-use terrane_papers::{Bars, Curve, Figure, Paper, PapersError, Plot, Row, Scale, Source, write};
+use serde_json::Value;
+use std::path::Path;
+use terrane_papers::{
+    Bars, Curve, Figure, PAPERS, Paper, PapersError, Plot, Row, Scale, Source, write,
+};
 
 fn figure(_: Scale, _: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
     let row = |case: &str, measure, ours, paper: Option<f64>| Row {
@@ -44,7 +48,7 @@ fn a_report_has_a_line_a_case_a_column_a_measure_and_pictures() {
     let paper = Paper {
         folder: "paper",
         title: "A paper",
-        figures: &[figure, figure],
+        figures: &[("figure-1", figure), ("figure-2", figure)],
         left_out: &[("Figure 2", "it has no numbers.")],
     };
     let figures = paper.simulate(Scale::Ci, &|_| ()).unwrap();
@@ -70,4 +74,68 @@ fn a_report_has_a_line_a_case_a_column_a_measure_and_pictures() {
     assert_eq!(bars.matches("<rect").count(), 3, "{bars}");
     assert!(read("figure-1-1.svg").contains("Figure 1: width"));
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_figure_that_is_written_again_leaves_the_others_as_they_are() {
+    fn second(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
+        Ok(Figure { id: "figure-2", title: "Figure 2: \"again\"", ..figure(scale, progress)? })
+    }
+    let paper = Paper {
+        folder: "paper",
+        title: "A paper",
+        figures: &[("figure-1", figure), ("figure-2", second)],
+        left_out: &[("Figure 3", "it has no numbers.")],
+    };
+    let figures = paper.simulate(Scale::Ci, &|_| ()).unwrap();
+    let folder = std::env::temp_dir().join(format!("terrane-papers-again-{}", std::process::id()));
+    let both = |figures: &[Figure], scale| {
+        write(&folder, &paper, scale, figures).unwrap();
+        let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+        (read("README.md"), read("report.json"))
+    };
+    let whole = both(&figures, Scale::Ci);
+    let json: Value = serde_json::from_str(&whole.1).unwrap();
+    assert_eq!(json["figures"][1]["title"], "Figure 2: \"again\"");
+    for figure in &figures {
+        assert_eq!(both(std::slice::from_ref(figure), Scale::Ci), whole, "{}", figure.id);
+    }
+    let changed = Figure { claim: "It shrinks.", ..figures[0].clone() };
+    let again = both(&[changed], Scale::Ci);
+    assert_eq!(again.0, whole.0.replacen("It grows.", "It shrinks.", 1));
+    assert_eq!(again.1, whole.1.replacen("It grows.", "It shrinks.", 1));
+    // Of another scale nothing stays.
+    let (page, json) = both(&figures[1..], Scale::Full);
+    assert!(!page.contains("## Figure 1") && !json.contains("figure-1\""), "{json}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_figure_is_chosen_by_number_or_name_and_others_are_refused() {
+    let figures = &[("figure-1", figure as _), ("figure-7-changed", figure as _)];
+    let paper = Paper { folder: "paper", title: "A paper", figures, left_out: &[] };
+    let chosen = |asked| paper.with_figure(asked).map(|paper| paper.figures[0].0);
+    assert_eq!(chosen("2").unwrap(), "figure-7-changed");
+    assert_eq!(chosen("figure-1").unwrap(), "figure-1");
+    for asked in ["0", "3", "figure-2", ""] {
+        let expected = format!(
+            "paper has no figure {asked}, expected 1 to 2 or one of figure-1, figure-7-changed"
+        );
+        assert_eq!(chosen(asked).unwrap_err().to_string(), expected);
+    }
+}
+
+#[test]
+fn figures_of_published_reports_have_their_names_and_order() {
+    for paper in PAPERS {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/papers");
+        let report = std::fs::read_to_string(docs.join(paper.folder).join("report.json")).unwrap();
+        let report: Value = serde_json::from_str(&report).unwrap();
+        let figures = report["figures"].as_array().unwrap();
+        let published: Vec<_> =
+            figures.iter().map(|figure| figure["id"].as_str().unwrap()).collect();
+        let named = paper.figures.iter().map(|(name, _)| *name);
+        let named: Vec<_> = named.filter(|name| published.contains(name)).collect();
+        assert_eq!(published, named, "{}", paper.folder);
+    }
 }

@@ -182,6 +182,7 @@ fn real(draw: &mut Draw, context: &PlanContext) -> Option<Plan> {
         filters: Filters::Uniform,
         max_subcompactions: 1,
         pipelined: false,
+        merge_waiting: true,
         partitioning: crate::Partitioning::DEFAULT,
     };
     let lazy = LazyLeveled {

@@ -13,7 +13,7 @@
 //!    * **Level 0** is due at the trigger's number of runs, with B bytes (score: runs / trigger). Its
 //!      tables and the overlapping ones of level 1 form connected components, one group each. A
 //!      table alone moves; neighbours that fit into one table are joined. Shortly before writes
-//!      stall, level 0 comes before any other, and merges runs of similar size while it waits.
+//!      stall, level 0 comes before any other, and merges runs of similar size while it waits (as an option, not).
 //!    * **A level over its capacity** (score: `N_i / C_i`) sends down one table, merged with the
 //!      tables it overlaps there; which one is an option ([`Pick`]). Tables that are already on their
 //!      way down do not count.
@@ -54,6 +54,8 @@ pub struct Leveled {
     pub max_subcompactions: u64,
     /// Whether level 0 goes into a second run of level 1 while tables of the first go down.
     pub pipelined: bool,
+    /// Whether runs are merged within level 0 while a merge below keeps them waiting.
+    pub merge_waiting: bool,
     /// Cuts of outputs.
     pub partitioning: Partitioning,
 }
@@ -71,6 +73,7 @@ impl Default for Leveled {
             filters: Filters::Uniform,
             max_subcompactions: 1,
             pipelined: false,
+            merge_waiting: true,
             partitioning: Partitioning::DEFAULT,
         }
     }
@@ -82,7 +85,8 @@ impl Policy for Leveled {
     }
 
     fn plan(&self, context: &PlanContext) -> Option<Plan> {
-        let view = View::new(self.rule(), context);
+        let mut view = View::new(self.rule(), context);
+        view.merge_waiting = self.merge_waiting;
         if let Some(plan) = view.pipelined(self.pipelined) {
             return plan;
         }
@@ -174,7 +178,12 @@ impl Described for Leveled {
                 &mut self.seed,
             ),
         ];
-        ParameterRef::of_level0(&mut parameters, &mut self.max_subcompactions, &mut self.pipelined);
+        ParameterRef::of_level0(
+            &mut parameters,
+            &mut self.max_subcompactions,
+            &mut self.pipelined,
+            &mut self.merge_waiting,
+        );
         self.partitioning.tuning(&mut parameters);
         parameters
     }

@@ -19,6 +19,10 @@ const BUCKET: BucketLsm = BucketLsm {
     join_hot: false,
     count_present: false,
     only_empty: true,
+    merge_waiting: false,
+    level1_waits: true,
+    eager: false,
+    overlap_percent: 0,
 };
 
 /// A tree that a policy cuts flushes of and compacts.
@@ -527,4 +531,99 @@ fn the_last_level_deepens_at_its_capacity_or_sends_tables_on() {
     assert_eq!(deeper.change, LevelChange::Add(1));
     let Some(Plan::Compact(down)) = next(false, 11) else { panic!("level 1 is over its capacity") };
     assert_eq!(down.groups[0].destination.level, 2);
+}
+
+#[test]
+fn tables_that_wait_for_a_running_merge_are_merged_in_place() {
+    let begun = |merge_waiting| {
+        let mut tree = Tree::new(BucketLsm { merge_waiting, ..BUCKET });
+        tree.policy.l0_compaction_trigger = 2;
+        tree.flush(keys([8, 0, 0, 0]));
+        tree.flush(keys([8, 0, 0, 0]));
+        let down = tree.begin().unwrap();
+        assert_eq!(down.destination.level, 1);
+        tree.flush(keys([8, 0, 0, 0]));
+        assert_eq!(tree.begin(), None, "one table waits");
+        tree.flush(keys([8, 0, 9, 0]));
+        (tree, down)
+    };
+    let (mut waits, _) = begun(false);
+    assert_eq!(waits.begin(), None);
+    let (mut tree, down) = begun(true);
+    let newest = tree.model.shape.levels()[0].runs[0].id;
+    let within = tree.begin().unwrap();
+    assert_eq!((within.destination.level, within.destination.run), (0, newest));
+    assert_eq!(within.inputs.len(), 2, "of the bucket whose merge runs");
+    assert_eq!(tree.begin(), None);
+    tree.install(&within);
+    tree.install(&down);
+    tree.flush(keys([8, 0, 0, 0]));
+    let next = tree.begin().unwrap();
+    assert_eq!(next.destination.level, 1, "the merged table counts once: two lie over a key");
+}
+
+#[test]
+fn a_much_larger_table_is_left_out_of_a_merge_in_place() {
+    let mut tree = Tree::new(BucketLsm { merge_waiting: true, ..BUCKET });
+    tree.policy.l0_compaction_trigger = 2;
+    tree.flush(keys([8, 0, 0, 0]));
+    tree.flush(keys([8, 0, 0, 0]));
+    tree.begin().unwrap();
+    let large = tree.flush((0..90).map(|n| n * 11));
+    assert!(large.is_empty());
+    for _ in 0..2 {
+        tree.flush(keys([8, 0, 0, 0]));
+    }
+    let within = tree.begin().unwrap();
+    assert_eq!(within.inputs.len(), 2, "without the table of 90 keys");
+}
+
+#[test]
+fn level_1_goes_down_beside_a_waiting_bucket_unless_it_waits() {
+    let goes_into = |level1_waits| {
+        let policy = BucketLsm {
+            l0_compaction_trigger: 2,
+            level_base_bytes: 1,
+            dynamic_level_bytes: false,
+            level1_waits,
+            ..BUCKET
+        };
+        let mut tree = Tree { model: Model::default(), ..Tree::new(policy) };
+        tree.model.write(1, 3, 2000..2015);
+        for _ in 0..4 {
+            tree.flush(keys([1, 0, 0, 0]));
+        }
+        let held: Vec<_> = tree.model.shape.levels()[0].tables().map(|t| t.id).collect();
+        tree.running.compactions.push(plan(vec![merge(&held, 1, 3)]));
+        tree.begin().map(|group| group.destination.level)
+    };
+    assert_eq!([true, false].map(goes_into), [None, Some(2)]);
+}
+
+#[test]
+fn all_buckets_are_due_once_one_is_if_they_are_eager() {
+    let begun = |eager| {
+        let mut tree = Tree::new(BucketLsm { eager, ..BUCKET });
+        tree.policy.l0_compaction_trigger = 2;
+        tree.flush(keys([4, 0, 4, 0]));
+        assert_eq!(tree.begin(), None, "none is due");
+        tree.flush(keys([4, 0, 0, 0]));
+        std::iter::from_fn(|| tree.begin()).map(|group| group.inputs.len()).collect::<Vec<_>>()
+    };
+    assert_eq!(begun(false), [3]);
+    assert_eq!(begun(true), [3, 2], "the fullest first");
+}
+
+#[test]
+fn buckets_that_overlap_less_come_first_as_that_weighs_more() {
+    let first = |overlap_percent| {
+        let mut tree = Tree::new(BucketLsm { overlap_percent, ..BUCKET });
+        // Two tables over ten keys of level 1, and one large table that makes little of as many.
+        tree.flush(keys([2, 0, 90, 0]));
+        tree.flush(keys([2, 0, 0, 0]));
+        let group = tree.begin().unwrap();
+        let least = group.inputs.iter().map(|id| *tree.model.held(*id).keys().next().unwrap());
+        least.min().unwrap() / 1000
+    };
+    assert_eq!([0, 30, 90, 100].map(first), [0, 0, 2, 2]);
 }

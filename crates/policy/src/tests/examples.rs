@@ -181,6 +181,7 @@ fn a_full_last_level_sends_tables_down_or_becomes_the_next() {
         filters: Filters::Uniform,
         max_subcompactions: 1,
         pipelined: false,
+        merge_waiting: true,
         partitioning: Partitioning::DEFAULT,
     };
     assert_eq!(after(&adaptive, &model), [vec![], vec![], vec![42]]);

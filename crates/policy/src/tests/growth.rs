@@ -497,7 +497,7 @@ fn tiny_flushes_count_once_together() {
 fn an_admission_of_several_groups_counts_once() {
     let vertiorizon: Box<dyn Policy> = Box::new(Vertiorizon {
         levels: 3,
-        merge_policy: HorizontalMerge::Leveling,
+        merge_policy: MergeChoice::Leveling,
         level_base_bytes: B,
         target_file_bytes: u64::MAX,
         ..Vertiorizon::default()

@@ -92,7 +92,9 @@ fn every_parameter_is_read_into_its_own_place() {
                 }
                 Value::Switch { value } => (!value).to_string(),
                 Value::Choice { among: [_], .. } => continue,
-                Value::Choice { among, .. } => format!("\"{}\"", among[1]),
+                Value::Choice { among, value } => {
+                    format!("\"{}\"", among.iter().find(|other| **other != value).unwrap())
+                }
                 Value::Key { .. } => "\"0fA0\"".to_owned(),
             };
             let json =

@@ -15,6 +15,7 @@ const LEVELED: Leveled = Leveled {
     filters: Filters::Uniform,
     max_subcompactions: 1,
     pipelined: false,
+    merge_waiting: true,
     partitioning: Partitioning::DEFAULT,
 };
 

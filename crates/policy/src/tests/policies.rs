@@ -17,6 +17,7 @@ pub(super) const LEVELED: Leveled = Leveled {
     filters: Filters::Uniform,
     max_subcompactions: 1,
     pipelined: false,
+    merge_waiting: true,
     partitioning: Partitioning::DEFAULT,
 };
 const LEVELED_FULL: LeveledFull = LeveledFull {
@@ -102,8 +103,8 @@ mod growing {
         buffers: 0,
         data_bytes: 0,
         levels: 0,
-        merge_policy: HorizontalMerge::Tuned,
-        vertical_merge_policy: MergePolicy::Leveling,
+        merge_policy: MergeChoice::Tuned,
+        vertical_merge_policy: MergeChoice::Leveling,
         window: 1024,
         skew: false,
         backbone: false,
@@ -134,6 +135,22 @@ mod growing {
         join_hot: false,
         count_present: false,
         only_empty: true,
+        merge_waiting: false,
+        level1_waits: true,
+        eager: false,
+        overlap_percent: 0,
+    };
+    /// As the authors' code has it.
+    pub(super) const BUCKET_CODE: BucketLsm = BucketLsm {
+        split_percent: 150,
+        join_hot: true,
+        count_present: true,
+        only_empty: false,
+        merge_waiting: true,
+        level1_waits: false,
+        eager: true,
+        overlap_percent: 50,
+        ..BUCKET
     };
     pub(super) const PTIER: PTier = PTier {
         size_ratio: 3,
@@ -447,16 +464,27 @@ fn added() -> Vec<Case> {
         (Box::new(Vertiorizon { levels: 2, skew: true, ..growing::VERTIORIZON }), check_admitting),
         (
             Box::new(Vertiorizon {
-                merge_policy: HorizontalMerge::Tiering,
-                vertical_merge_policy: MergePolicy::Tiering,
+                merge_policy: MergeChoice::Tiering,
+                vertical_merge_policy: MergeChoice::Tiering,
                 ..growing::VERTIORIZON
             }),
             check_admitting,
         ),
         (Box::new(Vertiorizon { backbone: true, ..growing::VERTIORIZON }), check_admitting),
+        (
+            Box::new(Vertiorizon {
+                vertical_merge_policy: MergeChoice::Tuned,
+                ..growing::VERTIORIZON
+            }),
+            check_admitting,
+        ),
         (Box::new(growing::BINOMIAL), check_stack),
         (Box::new(growing::MIN_LATENCY), check_stack),
         (Box::new(growing::BUCKET), check_bucket),
+        (Box::new(growing::BUCKET_CODE), check_bucket),
+        (Box::new(Leveled { merge_waiting: false, ..LEVELED }), |shape| {
+            check_vertical(shape, ALL, true);
+        }),
         (Box::new(growing::PTIER), check_ptier),
     ];
     policies.extend(partitioned_policies());

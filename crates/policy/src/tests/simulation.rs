@@ -160,6 +160,7 @@ const LEVELED: Leveled = Leveled {
     filters: Filters::Uniform,
     max_subcompactions: 1,
     pipelined: false,
+    merge_waiting: true,
     partitioning: Partitioning::DEFAULT,
 };
 

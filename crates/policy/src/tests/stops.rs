@@ -28,6 +28,7 @@ fn policies() -> Vec<Box<dyn Policy>> {
             filters: Filters::Uniform,
             max_subcompactions: 1,
             pipelined: false,
+            merge_waiting: true,
             partitioning: Partitioning::DEFAULT,
         }),
         Box::new(LeveledFull {

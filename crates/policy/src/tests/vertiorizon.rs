@@ -13,8 +13,8 @@ const FIXED: Vertiorizon = Vertiorizon {
     buffers: 12,
     data_bytes: 0,
     levels: 2,
-    merge_policy: HorizontalMerge::Leveling,
-    vertical_merge_policy: MergePolicy::Leveling,
+    merge_policy: MergeChoice::Leveling,
+    vertical_merge_policy: MergeChoice::Leveling,
     window: 1 << 20,
     skew: false,
     backbone: false,
@@ -23,7 +23,7 @@ const FIXED: Vertiorizon = Vertiorizon {
     filters: Filters::Uniform,
 };
 
-const TIERING: HorizontalMerge = HorizontalMerge::Tiering;
+const TIERING: MergeChoice = MergeChoice::Tiering;
 
 fn memory(tree: &Tree) -> Memory {
     Memory::read(&tree.state).unwrap()
@@ -46,7 +46,7 @@ fn sizes(tree: &Tree) -> Vec<u64> {
 fn the_horizontal_part_drains_at_n_buffers_and_cascades_before() {
     for (merge_policy, horizontal) in [
         (
-            HorizontalMerge::Leveling,
+            MergeChoice::Leveling,
             &HorizontalLeveling {
                 levels: 2,
                 level_base_bytes: B,
@@ -135,7 +135,7 @@ fn tiering_drains_when_counted_down_even_before_n_buffers() {
 
 #[test]
 fn n_grows_once_the_last_level_is_full_at_a_fixed_capacity() {
-    for vertical_merge_policy in [MergePolicy::Leveling, MergePolicy::Tiering] {
+    for vertical_merge_policy in [MergeChoice::Leveling, MergeChoice::Tiering] {
         let policy = Vertiorizon { vertical_merge_policy, ..FIXED };
         let mut tree = Tree::new(&policy);
         let mut n = 12;
@@ -149,7 +149,7 @@ fn n_grows_once_the_last_level_is_full_at_a_fixed_capacity() {
             let v1 = sizes(&tree).get(2).copied().unwrap_or(0);
             assert!(v1 as f64 <= n as f64 * T as f64 / 2f64.sqrt() + 1.0, "{v1} at n = {n}");
             let runs = tree.levels().get(2).map_or(0, Vec::len);
-            assert!(vertical_merge_policy == MergePolicy::Tiering || runs <= 1);
+            assert!(vertical_merge_policy == MergeChoice::Tiering || runs <= 1);
         }
         assert!(n > 12, "V2 was never full");
     }
@@ -194,7 +194,7 @@ fn levels_are_added_and_dropped_when_another_number_costs_less() {
 /// Returns the buffers that a round of a fixed design writes by its plans, and its number of runs.
 fn measured(levels: u64, merge: MergePolicy, buffers: u64) -> (u64, u64) {
     let merge_policy = match merge {
-        MergePolicy::Leveling => HorizontalMerge::Leveling,
+        MergePolicy::Leveling => MergeChoice::Leveling,
         MergePolicy::Tiering => TIERING,
     };
     let policy = Vertiorizon { levels, merge_policy, buffers, ..FIXED };
@@ -231,9 +231,17 @@ fn the_choice_costs_at_most_2_percent_over_the_best_measured() {
                     + (q * false_positives + r) * runs
             };
             let repeated = 0.0;
-            let workload =
-                Workload { operations, buffers, entries_of_a_page, false_positives, repeated };
-            let choice = cheapest(&workload.designs(None, None)).unwrap();
+            let workload = Workload {
+                operations,
+                buffers,
+                entries_of_a_page,
+                false_positives,
+                repeated,
+                page: None,
+                size_ratio: 6.0,
+            };
+            let choice =
+                cheapest(&workload.designs(None, None, None), MergePolicy::Leveling).unwrap();
             let costs = || designs.iter().map(|(_, _, (written, runs))| cost(*written, *runs));
             let best = costs().min_by(f64::total_cmp).unwrap();
             let own = designs
@@ -249,8 +257,7 @@ fn the_choice_costs_at_most_2_percent_over_the_best_measured() {
 
 #[test]
 fn the_window_follows_a_changing_mix_effective_at_a_drain() {
-    let policy =
-        Vertiorizon { levels: 0, merge_policy: HorizontalMerge::Tuned, window: 1600, ..FIXED };
+    let policy = Vertiorizon { levels: 0, merge_policy: MergeChoice::Tuned, window: 1600, ..FIXED };
     let mut tree = Tree::new(&policy);
     let design = |tree: &Tree| {
         let memory = memory(tree);
@@ -314,7 +321,7 @@ fn a_tree_of_another_policy_is_drained_and_kept_below() {
     for (level, run) in [(5, 1), (4, 2), (3, 3), (2, 4), (2, 5), (1, 6)] {
         model.write(level, run, (0..200).map(|key| key * 7 + run as u16));
     }
-    for merge_policy in [HorizontalMerge::Leveling, TIERING] {
+    for merge_policy in [MergeChoice::Leveling, TIERING] {
         let policy = Vertiorizon { merge_policy, ..FIXED };
         let mut tree = Tree::new(&policy);
         tree.model = model.clone();
@@ -352,7 +359,7 @@ fn nothing_is_admitted_while_another_policys_levels_drain() {
 
 #[test]
 fn knowledge_of_operations_outlives_an_unplanned_compaction() {
-    let tuned = HorizontalMerge::Tuned;
+    let tuned = MergeChoice::Tuned;
     let policy = Vertiorizon { buffers: 0, levels: 0, merge_policy: tuned, ..FIXED };
     let mut model = Model::default();
     model.write(4, 1, 0..(5 * B * T * T) as u16);
@@ -392,15 +399,15 @@ fn a_state_that_is_none_is_made_of_the_shape() {
 
 #[test]
 fn of_equal_costs_fewer_levels_and_leveling_are_chosen() {
-    let design = |levels, merge| Design { levels, merge, slack: 0, cost: 1.0 };
     let (leveling, tiering) = (MergePolicy::Leveling, MergePolicy::Tiering);
+    let design = |levels, merge| Design { levels, merge, below: leveling, slack: 0, cost: 1.0 };
     let all = [design(1, leveling), design(1, tiering), design(2, leveling)];
-    assert_eq!(cheapest(&all), Some(all[0]));
+    assert_eq!(cheapest(&all, leveling), Some(all[0]));
 }
 
 #[test]
 fn each_drain_reports_the_mix_the_costs_and_the_choice() {
-    let policy = Vertiorizon { levels: 0, merge_policy: HorizontalMerge::Tuned, ..FIXED };
+    let policy = Vertiorizon { levels: 0, merge_policy: MergeChoice::Tuned, ..FIXED };
     let mut tree = Tree::new(&policy);
     tree.observed = Observed { updates: 10, range_reads: 5, ..Observed::default() };
     for _ in 0..100 {
@@ -443,7 +450,7 @@ fn capacities_are_reported_by_level() {
     let bytes: Vec<_> = told.iter().map(|capacity| capacity.bytes).collect();
     assert_eq!(bytes, [Some(B), None, None, Some(v1), Some(n * T * T)]);
     // One run where it merges, any number where it does not.
-    for (merge_policy, horizontal) in [(HorizontalMerge::Leveling, Some(1)), (TIERING, None)] {
+    for (merge_policy, horizontal) in [(MergeChoice::Leveling, Some(1)), (TIERING, None)] {
         let policy = Vertiorizon { merge_policy, ..FIXED };
         let told = policy.status(&Shape::default(), &[]).capacities;
         let runs: Vec<_> = told.iter().map(|capacity| capacity.runs).collect();
@@ -453,7 +460,7 @@ fn capacities_are_reported_by_level() {
 
 #[test]
 fn a_tiered_last_level_merges_in_place_over_the_ratio_of_runs() {
-    let policy = Vertiorizon { vertical_merge_policy: MergePolicy::Tiering, ..FIXED };
+    let policy = Vertiorizon { vertical_merge_policy: MergeChoice::Tiering, ..FIXED };
     let mut model = Model::default();
     for run in 1..=T + 1 {
         let state = policy.adopt(&model.shape);
@@ -474,7 +481,7 @@ fn a_tiered_last_level_merges_in_place_over_the_ratio_of_runs() {
 
 #[test]
 fn a_tiered_level_rewrites_tombstone_rich_data_at_the_bottom() {
-    let policy = Vertiorizon { vertical_merge_policy: MergePolicy::Tiering, ..FIXED };
+    let policy = Vertiorizon { vertical_merge_policy: MergeChoice::Tiering, ..FIXED };
     for below in [false, true] {
         let mut model = Model::default();
         model.write(3, 1, 0..500);

@@ -27,7 +27,8 @@ pub(crate) mod partition;
 pub(crate) mod partition;
 pub mod pick;
 pub(crate) mod pipelining;
-pub(crate) mod refine;
+#[doc(hidden)]
+pub mod refine;
 pub mod shared_merge;
 pub(crate) mod stack;
 pub(crate) mod trivial_move;

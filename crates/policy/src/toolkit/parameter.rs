@@ -55,7 +55,7 @@ pub(crate) const PARTITIONING: [&str; 6] = [
 ];
 
 /// The parameters of level 0 that only the build with all policies has.
-pub(crate) const LEVEL0: [&str; 2] = ["max-subcompactions", "pipelined"];
+pub(crate) const LEVEL0: [&str; 3] = ["max-subcompactions", "pipelined", "merge-waiting"];
 
 /// A parameter that does not go with another one.
 pub(crate) struct Conflict {
@@ -295,11 +295,12 @@ impl<'a> ParameterRef<'a> {
         parameters: &mut Vec<Self>,
         max_subcompactions: &'a mut u64,
         is_pipelined: &'a mut bool,
+        merge_waiting: &'a mut bool,
     ) {
         if !ALL {
             return;
         }
-        let [shared, pipelined] = LEVEL0;
+        let [shared, pipelined, waiting] = LEVEL0;
         parameters.extend([
             Self::number(
                 shared,
@@ -311,6 +312,11 @@ impl<'a> ParameterRef<'a> {
                 pipelined,
                 "whether level 0 goes into a second run of level 1 while tables of the first go down",
                 is_pipelined,
+            ),
+            Self::switch(
+                waiting,
+                "whether runs are merged within level 0 while a merge below keeps them waiting",
+                merge_waiting,
             ),
         ]);
     }

@@ -7,18 +7,32 @@ use crate::status::{Decision, PolicyStatus};
 use terrane_types::{Compaction, FlushPlan, Plan, Shape};
 
 /// A change of another policy's plans.
-pub(crate) trait Refine: Send + Sync {
+pub trait Refine: Send + Sync {
     /// Changes a compaction. One without groups is put off.
-    fn compaction(&self, context: &PlanContext, plan: &mut Compaction);
+    fn compaction(&self, context: &PlanContext, plan: &mut Compaction) {
+        let _ = (context, plan);
+    }
+
+    /// Returns a plan for when the policy has none.
+    fn otherwise(&self, context: &PlanContext) -> Option<Plan> {
+        let _ = context;
+        None
+    }
 
     /// Whether it changes flushes.
-    fn refines_flushes(&self) -> bool;
+    fn refines_flushes(&self) -> bool {
+        false
+    }
 
     /// Changes a flush, if it changes any.
-    fn flush(&self, context: &PlanContext, sealed: &KeySample, plan: &mut FlushPlan);
+    fn flush(&self, context: &PlanContext, sealed: &KeySample, plan: &mut FlushPlan) {
+        let _ = (context, sealed, plan);
+    }
 
     /// Whether it needs the tables' histograms.
-    fn reads_histograms(&self) -> bool;
+    fn reads_histograms(&self) -> bool {
+        false
+    }
 }
 
 /// A policy and what changes its plans.
@@ -27,11 +41,9 @@ struct Refined<R> {
     refinement: R,
 }
 
-/// The policy with this change of its plans.
-pub(crate) fn refined(
-    policy: Box<dyn Policy>,
-    refinement: impl Refine + 'static,
-) -> Box<dyn Policy> {
+/// Returns the policy with this change of its plans.
+#[must_use]
+pub fn refined(policy: Box<dyn Policy>, refinement: impl Refine + 'static) -> Box<dyn Policy> {
     Box::new(Refined { policy, refinement })
 }
 
@@ -41,7 +53,9 @@ impl<R: Refine> Policy for Refined<R> {
     }
 
     fn plan(&self, context: &PlanContext) -> Option<Plan> {
-        let mut plan = self.policy.plan(context)?;
+        let Some(mut plan) = self.policy.plan(context) else {
+            return self.refinement.otherwise(context);
+        };
         if let Plan::Compact(compaction) = &mut plan {
             self.refinement.compaction(context, compaction);
             if compaction.groups.is_empty() {

@@ -8,10 +8,10 @@
 
 use super::group_builder::bytes;
 use super::refine::{Refine, refined};
-use crate::context::{KeySample, PlanContext};
+use crate::context::PlanContext;
 use crate::policy::Policy;
 use std::sync::Arc;
-use terrane_types::{Action, Compaction, FlushPlan, TableInfo, mul_div, sort_by};
+use terrane_types::{Action, Compaction, TableInfo, mul_div, sort_by};
 
 /// Returns the keys that divide a merge of these tables into at most `parts` parts: each starts a part.
 #[must_use]
@@ -71,12 +71,6 @@ impl Refine for Shared {
             }
         }
     }
-
-    fn refines_flushes(&self) -> bool {
-        false
-    }
-
-    fn flush(&self, _: &PlanContext, _: &KeySample, _: &mut FlushPlan) {}
 
     fn reads_histograms(&self) -> bool {
         true

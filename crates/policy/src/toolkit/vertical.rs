@@ -104,7 +104,7 @@ impl View<'_> {
     pub(crate) fn merge_while_waiting(&self) -> Option<Plan> {
         let merges = self.running.groups().any(|g| g.destination.level == 0);
         let near = self.near_stop_term();
-        if merges || !self.is_level0_due() || !near.is(Relation::AtLeast) {
+        if merges || !self.merge_waiting || !self.is_level0_due() || !near.is(Relation::AtLeast) {
             return None;
         }
         let mut plan = self.merge_alike_in_level0("a merge below keeps them waiting")?;

@@ -99,6 +99,8 @@ pub(crate) struct View<'a> {
     pub(crate) waiting_bytes: u64,
     /// Runs in level 0 at which writes stall.
     l0_stop_trigger: usize,
+    /// Whether runs of level 0 are merged there while a merge below keeps them waiting.
+    pub(crate) merge_waiting: bool,
 }
 
 impl<'a> View<'a> {
@@ -117,6 +119,7 @@ impl<'a> View<'a> {
             waiting_runs: 0,
             waiting_bytes: 0,
             l0_stop_trigger: context.l0_stop_trigger,
+            merge_waiting: true,
         };
         for group in running.groups() {
             for Placed { table, place } in group.inputs.iter().filter_map(|id| shape.table(*id)) {

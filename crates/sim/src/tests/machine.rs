@@ -92,6 +92,10 @@ fn parallel_groups_end_sooner_on_more_workers() {
 
 /// A merge of two runs of 100 entries, at a millisecond a byte: 20 seconds for one worker.
 fn merge_of_two_runs(workers: usize, subcompactions: usize, cores: usize) -> Figures {
+    run(config_of_two_runs(workers, subcompactions, cores)).report().whole
+}
+
+fn config_of_two_runs(workers: usize, subcompactions: usize, cores: usize) -> Config {
     let mut config =
         slow(r#"{"policy": "tiered", "size-ratio": 2, "level-base-bytes": 10240}"#, 200);
     config.buffer_bytes = 10_000;
@@ -101,12 +105,24 @@ fn merge_of_two_runs(workers: usize, subcompactions: usize, cores: usize) -> Fig
     config.max_immutable_memtables = 2;
     config.subcompaction_bytes = 1000;
     (config.workers, config.subcompactions, config.cores) = (workers, subcompactions, cores);
-    run(config).report().whole
+    config
 }
 
 /// Seconds of the merge alone: two flushes come before it, of ten seconds each.
 fn merge_seconds(workers: usize, subcompactions: usize, cores: usize) -> f64 {
     merge_of_two_runs(workers, subcompactions, cores).seconds - 20.0
+}
+
+#[test]
+fn each_part_of_a_merge_takes_its_time_to_be_set_up() {
+    let seconds = |merge_micros, parts| {
+        let mut config = config_of_two_runs(8, parts, 1);
+        config.device.merge_micros = merge_micros;
+        run(config).report().whole.seconds
+    };
+    close(seconds(3e6, 1) - seconds(0.0, 1), 3.0);
+    // On one core they are set up one after another.
+    close(seconds(3e6, 4) - seconds(0.0, 4), 12.0);
 }
 
 #[test]

@@ -10,8 +10,8 @@ const VERTIORIZON: &str = r#"{"policy": "vertiorizon", "level-base-bytes": 6000,
     "target-file-bytes": 6400, "data-bytes": 600000}"#;
 
 /// Returns Vertiorizon's choices at the end of each phase of updates and scans: its levels, and
-/// whether they are tiered.
-fn choices(mixes: &[(f64, f64)]) -> Vec<(u64, u64)> {
+/// whether they are tiered. A merge costs `merge` nanoseconds a byte; without that, nothing is known of costs.
+fn choices(mixes: &[(f64, f64)], merge: Option<f64>) -> Vec<(u64, u64)> {
     let phases = mixes.iter().map(|(update, scan)| Phase {
         operations: 30_000,
         clients: vec![Clients {
@@ -24,7 +24,10 @@ fn choices(mixes: &[(f64, f64)]) -> Vec<(u64, u64)> {
     let workload = Workload { load: 6000, phases: phases.collect(), ..Workload::default() };
     let last = Rc::new(RefCell::new((0, 0)));
     let chosen = Rc::clone(&last);
-    let mut simulation = Simulation::new(small(policy(VERTIORIZON), workload)).unwrap();
+    let mut config = small(policy(VERTIORIZON), workload);
+    config.measured_costs = merge.is_some();
+    config.device.merge_nanos_per_byte = merge.unwrap_or(0.0);
+    let mut simulation = Simulation::new(config).unwrap();
     simulation.listen(Box::new(move |_, event| {
         let Event::Decided { facts, .. } = event else { return };
         let number = |wanted: &str| {
@@ -54,7 +57,16 @@ fn choices(mixes: &[(f64, f64)]) -> Vec<(u64, u64)> {
 #[test]
 fn vertiorizon_follows_a_mix_that_changes_and_changes_back() {
     let mixes = [(1.0, 0.0), (0.2, 0.8), (1.0, 0.0)];
-    let alone: Vec<_> = mixes.iter().flat_map(|mix| choices(&[*mix])).collect();
+    let alone: Vec<_> = mixes.iter().flat_map(|mix| choices(&[*mix], None)).collect();
     assert_ne!(alone[0], alone[1]);
-    assert_eq!(choices(&mixes), alone);
+    assert_eq!(choices(&mixes, None), alone);
+}
+
+#[test]
+fn vertiorizon_weighs_merges_by_what_they_cost_on_the_device() {
+    let half = [(0.5, 0.5)];
+    // A block takes 80 us; a page, of 40 entries, by 16 workers a hundred times as long, or next to nothing.
+    let [slow, fast] = [128e6 / 4096.0, 80.0 / 4096.0].map(|merge| choices(&half, Some(merge))[0]);
+    assert_eq!(fast, (1, 0), "one leveled level has fewest runs");
+    assert_ne!(slow, fast);
 }

@@ -4,7 +4,8 @@
 //! at the root. A step moves the winner's cursor and replays the path from its leaf to the root, one
 //! comparison per level. Cursors that are not valid lose to all others. No two entries are equal,
 //! since no two entries of a key share a sequence number. A match compares the heads of keys, which lie side by side,
-//! and whole entries only if the heads are the same.
+//! and whole entries only if the heads are the same. Forward, the least head of those that lost is known: a winner
+//! whose next key is below it wins again without a match.
 
 use super::Source;
 use crate::cursor::Cursor;
@@ -27,6 +28,8 @@ pub struct MergeCursor {
     heads: Vec<Head>,
     /// `losers[0]` is the winner; `losers[i]`, `i >= 1`, lost the match at inner node `i`.
     losers: Vec<usize>,
+    /// Head below which the winner wins again: forward, the least of those that lost to it.
+    rival: u64,
     direction: Direction,
 }
 
@@ -34,7 +37,7 @@ impl MergeCursor {
     /// Merges `sources`. The cursor is not positioned.
     pub fn new(sources: Vec<Source>) -> Self {
         let (heads, losers) = (vec![None; sources.len()], Vec::with_capacity(sources.len()));
-        MergeCursor { sources, heads, losers, direction: Direction::Forward }
+        MergeCursor { sources, heads, losers, rival: 0, direction: Direction::Forward }
     }
 
     /// The cursors, in their original order.
@@ -115,6 +118,23 @@ impl MergeCursor {
                 self.put(0, winner);
             }
         }
+        self.note_rival();
+    }
+
+    /// Notes the least head of those that lost to the winner: one of them on each level.
+    fn note_rival(&mut self) {
+        self.rival = 0;
+        let Some(&winner) = self.losers.first() else { return };
+        if self.direction == Direction::Backward {
+            return;
+        }
+        self.rival = u64::MAX;
+        let mut node = (winner + self.sources.len()) / 2;
+        while node > 0 {
+            let held = self.losers.get(node).and_then(|&held| self.heads.get(held));
+            self.rival = self.rival.min(held.copied().flatten().unwrap_or(u64::MAX));
+            node /= 2;
+        }
     }
 
     fn put(&mut self, node: usize, source: usize) {
@@ -140,7 +160,10 @@ impl MergeCursor {
             }
             node /= 2;
         }
-        self.put(0, winner);
+        if winner != source {
+            self.put(0, winner);
+            self.note_rival();
+        }
     }
 
     fn seek_all(
@@ -168,9 +191,12 @@ impl MergeCursor {
         };
         if moved.is_err() {
             self.losers.clear();
+            return moved;
         }
-        moved?;
-        self.replay();
+        // As long as one source has the next entries, no match is played.
+        if head_of(winner).is_none_or(|head| head >= self.rival) {
+            self.replay();
+        }
         Ok(())
     }
 

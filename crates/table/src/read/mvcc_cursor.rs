@@ -17,6 +17,7 @@ use super::{KeyRange, MergeCursor, Reader, Sight, Source, sight};
 use crate::cursor::Cursor;
 use crate::entry::{Kind, MAX_SEQ, Millis, Seq, Tag, left_out, same_key, value_of};
 use crate::error::{Error, ErrorKind, Result};
+use crate::key_buffer::KeyBuffer;
 use crate::operand::{AVAILABLE, MergeOperator, Merged};
 use crate::trace::ReadTracer;
 use std::ops::Bound;
@@ -44,7 +45,7 @@ pub struct MvccCursor {
     reader: Reader,
     state: State,
     /// The key returned last, whose older versions are skipped; or the key sought.
-    key: Vec<u8>,
+    key: KeyBuffer,
     /// The value of the saved entry.
     value: Vec<u8>,
     /// The time at which the row returned last expires.
@@ -62,7 +63,8 @@ impl MvccCursor {
     #[must_use]
     pub fn new(sources: Vec<Source>, range: KeyRange, reader: Reader, tracer: ReadTracer) -> Self {
         let merge = MergeCursor::new(sources);
-        let (state, key, value, expires_at) = (State::Start, Vec::new(), Vec::new(), None);
+        let (state, key, value, expires_at) =
+            (State::Start, KeyBuffer::default(), Vec::new(), None);
         let (cover, operator) = (None, None);
         MvccCursor { merge, range, reader, state, key, value, expires_at, tracer, cover, operator }
     }
@@ -102,8 +104,7 @@ impl MvccCursor {
     /// Moves to a key, which need not exist: `next` returns the pair at or after it, `prev` the one at
     /// or before it.
     pub fn seek(&mut self, key: &[u8]) {
-        self.key.clear();
-        self.key.extend_from_slice(key);
+        self.key.set(key);
         self.state = State::Sought;
     }
 
@@ -117,16 +118,15 @@ impl MvccCursor {
         let before = self.state;
         let moved = match self.state {
             State::Start => self.seek_start(),
-            State::Sought if !self.range.above_start(&self.key) => self.seek_start(),
-            State::Sought => self.merge.seek(&self.key, Tag::at(MAX_SEQ)),
-            State::Forward | State::Joined => self.skip_versions(),
-            State::Backward => {
-                let found = self.merge.seek(&self.key, Tag(0));
-                found.and_then(|()| self.skip_versions())
-            }
+            State::Sought if !self.range.above_start(self.key.as_slice()) => self.seek_start(),
+            State::Sought => self.merge.seek(self.key.as_slice(), Tag::at(MAX_SEQ)),
+            State::Forward => self.pass(),
+            State::Joined => Ok(()),
+            State::Backward => self.merge.seek(self.key.as_slice(), Tag(0)),
             State::Ended => return Ok(None),
         };
-        let found = moved.and_then(|()| self.find_forward());
+        let passes = matches!(before, State::Forward | State::Joined | State::Backward);
+        let found = moved.and_then(|()| self.find_forward(passes));
         if let Err(error) = &found {
             self.fail(before, error);
         }
@@ -135,8 +135,8 @@ impl MvccCursor {
         }
         if self.state == State::Joined {
             self.expires_at = None;
-            self.tracer.row(&self.key, &self.value);
-            return Ok(Some((&self.key, &self.value)));
+            self.tracer.row(self.key.as_slice(), &self.value);
+            return Ok(Some((self.key.as_slice(), &self.value)));
         }
         let Some((key, tag, stored)) = self.merge.current() else { return Ok(None) };
         let (value, expires_at) = value_of(tag, stored);
@@ -154,14 +154,13 @@ impl MvccCursor {
         let before = self.state;
         let moved = match self.state {
             State::Start => self.seek_end(),
-            State::Sought if !self.range.below_end(&self.key) => self.seek_end(),
-            State::Sought => self.merge.seek_before(&self.key, Tag(0)),
+            State::Sought if !self.range.below_end(self.key.as_slice()) => self.seek_end(),
+            State::Sought => self.merge.seek_before(self.key.as_slice(), Tag(0)),
             State::Forward => {
-                self.key.clear();
-                self.key.extend_from_slice(self.merge.key());
-                self.merge.seek_before(&self.key, Tag(u64::MAX))
+                self.key.set(self.merge.key());
+                self.merge.seek_before(self.key.as_slice(), Tag(u64::MAX))
             }
-            State::Joined => self.merge.seek_before(&self.key, Tag(u64::MAX)),
+            State::Joined => self.merge.seek_before(self.key.as_slice(), Tag(u64::MAX)),
             State::Backward => Ok(()),
             State::Ended => return Ok(None),
         };
@@ -172,8 +171,8 @@ impl MvccCursor {
         if !found? {
             return Ok(None);
         }
-        self.tracer.row(&self.key, &self.value);
-        Ok(Some((&self.key, &self.value)))
+        self.tracer.row(self.key.as_slice(), &self.value);
+        Ok(Some((self.key.as_slice(), &self.value)))
     }
 
     /// Ends the cursor after an error of a step that started in state `before`, unless the step can be tried again. A
@@ -191,8 +190,8 @@ impl MvccCursor {
     pub fn narrow(&mut self) {
         match self.state {
             State::Forward => self.range.from = Bound::Excluded(self.merge.key().to_vec()),
-            State::Joined => self.range.from = Bound::Excluded(self.key.clone()),
-            State::Backward => self.range.to = Bound::Excluded(self.key.clone()),
+            State::Joined => self.range.from = Bound::Excluded(self.key.as_slice().to_vec()),
+            State::Backward => self.range.to = Bound::Excluded(self.key.as_slice().to_vec()),
             State::Start | State::Sought | State::Ended => return,
         }
         self.state = State::Start;
@@ -227,24 +226,24 @@ impl MvccCursor {
         }
     }
 
-    /// Skips the remaining versions of the key returned last.
-    fn skip_versions(&mut self) -> Result<()> {
-        if self.state == State::Forward {
-            self.key.clear();
-            self.key.extend_from_slice(self.merge.key());
-            self.merge.next()?;
-        }
-        while self.merge.current().is_some_and(|(key, ..)| same_key(key, &self.key)) {
-            self.merge.next()?;
-        }
-        Ok(())
+    /// Saves the key and moves from its entry to the next, which may be an older version.
+    #[inline]
+    fn pass(&mut self) -> Result<()> {
+        self.key.set(self.merge.key());
+        self.merge.next()
     }
 
-    /// Moves forward to the next visible pair in range.
-    fn find_forward(&mut self) -> Result<bool> {
-        while let Some((key, tag, stored)) = self.merge.current()
-            && self.range.below_end(key)
-        {
+    /// Moves forward to the next visible pair in range; if it `passes` the saved key, behind the versions of that.
+    fn find_forward(&mut self, mut passes: bool) -> Result<bool> {
+        while let Some((key, tag, stored)) = self.merge.current() {
+            passes = passes && same_key(key, self.key.as_slice());
+            if passes {
+                self.merge.next()?;
+                continue;
+            }
+            if !self.range.below_end(key) {
+                break;
+            }
             let Some(sight) = sight(tag, stored, self.reader)? else {
                 self.merge.next()?;
                 continue;
@@ -261,7 +260,10 @@ impl MvccCursor {
             self.state = State::Forward;
             match sight {
                 Sight::Value => return Ok(true),
-                Sight::Nothing => self.skip_versions()?,
+                Sight::Nothing => {
+                    self.pass()?;
+                    passes = true;
+                }
                 Sight::Operand if AVAILABLE => {
                     self.join_forward(deleted)?;
                     return Ok(true);
@@ -278,12 +280,11 @@ impl MvccCursor {
     #[cold]
     fn join_forward(&mut self, deleted: Seq) -> Result<()> {
         let operator = self.operator.as_ref();
-        self.key.clear();
-        self.key.extend_from_slice(self.merge.key());
+        self.key.set(self.merge.key());
         let mut merged = Merged::decode(self.merge.tag(), self.merge.value())?;
         self.value = loop {
             self.merge.next()?;
-            let is_version = self.merge.valid() && same_key(self.merge.key(), &self.key);
+            let is_version = self.merge.valid() && same_key(self.merge.key(), self.key.as_slice());
             let tag = self.merge.tag();
             if is_version && tag.seq() >= merged.since {
                 continue;
@@ -311,13 +312,12 @@ impl MvccCursor {
                     continue;
                 }
             }
-            self.key.clear();
-            self.key.extend_from_slice(self.merge.key());
+            self.key.set(self.merge.key());
             let mut live = false;
             let mut newest = 0;
             // Operands, oldest first, over the value below them.
             let mut operands: Vec<Stored> = Vec::new();
-            while self.merge.valid() && same_key(self.merge.key(), &self.key) {
+            while self.merge.valid() && same_key(self.merge.key(), self.key.as_slice()) {
                 let tag = self.merge.tag();
                 let sight = sight(tag, self.merge.value(), self.reader)?;
                 if let Some(sight) = sight.filter(|_| tag.seq() >= deleted) {

@@ -1,5 +1,6 @@
 //! Key ranges.
 
+use crate::entry::compare_keys;
 use std::ops::{self, Bound, RangeBounds};
 
 /// A range of keys, in byte order.
@@ -96,11 +97,12 @@ impl KeyRange {
     }
 
     /// Whether a key is within the upper bound.
+    #[inline]
     #[must_use]
     pub fn below_end(&self, key: &[u8]) -> bool {
         match &self.to {
-            Bound::Included(to) => key <= to.as_slice(),
-            Bound::Excluded(to) => key < to.as_slice(),
+            Bound::Included(to) => compare_keys(key, to).is_le(),
+            Bound::Excluded(to) => compare_keys(key, to).is_lt(),
             Bound::Unbounded => true,
         }
     }

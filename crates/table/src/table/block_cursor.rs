@@ -6,6 +6,7 @@
 use super::Malformed;
 use super::block::{Block, too_much_shared};
 use crate::entry::{MAX_KEY_BYTES, Tag};
+use crate::key_buffer::KeyBuffer;
 use std::sync::Arc;
 
 /// The most entries kept when moving backward: several restart intervals as they are written.
@@ -24,7 +25,7 @@ pub struct BlockCursor {
     end: usize,
     value: usize,
     tag: Tag,
-    key: Vec<u8>,
+    key: KeyBuffer,
     /// Entries just before this one, when moving backward, and their keys.
     passed: Vec<Passed>,
     passed_keys: Vec<u8>,
@@ -100,10 +101,8 @@ impl BlockCursor {
         let block = self.block.as_deref().unwrap_or(&NO_BLOCK);
         if let Some(found) = block.lower_bound(key, tag)? {
             let entry = found.entry;
-            self.key.clear();
-            self.key.reserve(entry.shared + entry.delta.len());
-            self.key.extend_from_slice(key.get(..entry.shared).unwrap_or_default());
-            self.key.extend_from_slice(entry.delta);
+            self.key.set(key.get(..entry.shared).unwrap_or_default());
+            self.key.replace(self.key.len(), entry.delta, entry.delta.len());
             (self.start, self.end, self.tag) = (found.at, entry.end, entry.tag);
             self.value = entry.end - entry.value.len();
             self.valid = true;
@@ -138,8 +137,7 @@ impl BlockCursor {
             return Ok(());
         }
         let Some(before) = self.passed.pop() else { return self.read_before(self.start) };
-        self.key.clear();
-        self.key.extend_from_slice(self.passed_keys.get(before.key..).unwrap_or_default());
+        self.key.set(self.passed_keys.get(before.key..).unwrap_or_default());
         self.passed_keys.truncate(before.key);
         (self.start, self.end, self.value) = (before.start, before.end, before.value);
         self.tag = before.tag;
@@ -157,7 +155,7 @@ impl BlockCursor {
     #[must_use]
     #[inline(always)]
     pub fn key(&self) -> &[u8] {
-        if self.valid { &self.key } else { &[] }
+        if self.valid { self.key.as_slice() } else { &[] }
     }
 
     /// The sequence number and kind.
@@ -179,7 +177,8 @@ impl BlockCursor {
     #[inline]
     fn read(&mut self, at: usize) -> Result<(), Malformed> {
         self.valid = false;
-        let entry = self.block.as_deref().unwrap_or(&NO_BLOCK).entry(at)?;
+        let block = self.block.as_deref().unwrap_or(&NO_BLOCK);
+        let entry = block.entry(at)?;
         if entry.shared > self.key.len() {
             return Err(too_much_shared(at, entry.shared, self.key.len()));
         }
@@ -190,10 +189,10 @@ impl BlockCursor {
                 format_args!("{} and {} more", entry.shared, entry.delta.len()),
             ));
         }
-        self.key.truncate(entry.shared);
-        self.key.extend_from_slice(entry.delta);
-        (self.start, self.end, self.tag) = (at, entry.end, entry.tag);
         self.value = entry.end - entry.value.len();
+        let delta = block.entries().get(self.value - entry.delta.len()..);
+        self.key.replace(entry.shared, delta.unwrap_or_default(), entry.delta.len());
+        (self.start, self.end, self.tag) = (at, entry.end, entry.tag);
         self.valid = true;
         Ok(())
     }
@@ -226,7 +225,7 @@ impl BlockCursor {
                 tag: self.tag,
                 key: self.passed_keys.len(),
             });
-            self.passed_keys.extend_from_slice(&self.key);
+            self.passed_keys.extend_from_slice(self.key.as_slice());
             at = end;
         }
     }

@@ -1,6 +1,6 @@
 //! Records that recovery discarded and keeps for the owner.
 
-use crate::batch::WriteBatch;
+use crate::batch::{WriteBatch, decode};
 use crate::db::Db;
 use crate::entry::Seq;
 use crate::error::Result;
@@ -30,7 +30,7 @@ impl Db {
         for record in scan(&bytes, kept.log)? {
             for (seq, batch) in record.batches(&bytes) {
                 // One with an entry of a later release's kind cannot be read.
-                found.extend(WriteBatch::from_encoded(batch.to_vec()).map(|batch| (seq, batch)));
+                found.extend(read_batch(batch).map(|batch| (seq, batch)));
             }
         }
         Ok(found)
@@ -53,4 +53,14 @@ impl Db {
         }
         Ok(version_set.quarantine_bytes())
     }
+}
+
+/// Returns a batch of a log, which may be one that drops a keyspace.
+fn read_batch(bytes: &[u8]) -> Result<WriteBatch> {
+    let mut batch = WriteBatch::new();
+    for entry in decode(bytes) {
+        let (keyspace, operation) = entry.map_err(|damage| damage.within("log", 0))?;
+        batch.push(keyspace, operation)?;
+    }
+    Ok(batch)
 }

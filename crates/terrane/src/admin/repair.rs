@@ -5,6 +5,7 @@
 //!    ([`known`]). If its end is lost, or all of it, the other tables and logs count as well, since they may be newer.
 //!    A table itself names its keyspace, if the manifest does not, and its number, if its file was renamed.
 //! 2. Every valid record of each log is used ([`logs`]), also if it was flushed, since the table may be damaged.
+//!    A keyspace that a record drops is left out, unless the manifest is not whole.
 //! 3. Keyspace by keyspace, tables and logs are merged ([`merge`]). Of each key the version with the greatest sequence
 //!    number counts, joined with older ones if it is an operand. It is put into the new store unless it is a delete or
 //!    a range delete hides it.
@@ -59,7 +60,8 @@ pub fn repair(remains: Remains, target: &Db, doubtful: DoubtfulRows) -> Result<S
     }
     let mut sources: BTreeMap<u32, Sources> = BTreeMap::new();
     let lost_tables = read_tables(&remains, &mut known, &mut sources, &mut report);
-    let Logs { covered, mut lost, last } = logs::read(&remains, &known, &mut sources, &mut report);
+    let Logs { covered, mut lost, last, dropped } =
+        logs::read(&remains, &known, &mut sources, &mut report);
     report.last_write = last;
     lost.extend(lost_tables.iter().filter_map(|table| known.lost_table(*table, &covered)));
     if !known.whole {
@@ -74,6 +76,7 @@ pub fn repair(remains: Remains, target: &Db, doubtful: DoubtfulRows) -> Result<S
         sources.entry(id.0).or_default();
         known.names.insert(id.0, keyspace.name.clone());
     }
+    sources.retain(|id, _| !dropped.contains(id));
     let names = names(&known, sources.keys().copied());
     let mut shared: Vec<_> = lost.iter().filter(|part| part.keyspace.is_none()).cloned().collect();
     for (id, sources) in sources {

@@ -1,14 +1,19 @@
 //! A restoration: a store that is made of a version set, its tables, and batches.
 //!
 //! 1. The tables are written under their numbers. They keep the salts of the store that wrote them, as in a checkpoint.
-//! 2. The batches are written into logs, which the first opening replays: it leaves out what the tables have.
+//! 2. The batches are written into logs, which the first opening replays: it leaves out what the tables have, and drops
+//!    the keyspaces that they drop. A keyspace with the name of an older one that is still there was created after the
+//!    last batch, and is left out.
 //! 3. One commit names all of it. Until then the target holds no store.
 
+use crate::batch::{Operation, decode};
 use crate::entry::Seq;
 use crate::error::{Error, Result};
+use crate::keyspace::KeyspaceId;
 use crate::storage::{Commit, FileId, Storage};
-use crate::version::{LogRecord, VersionSet};
+use crate::version::{Change, Edit, LogRecord, VersionSet};
 use crate::wal::{LogId, LogWriter, log_file_bytes, payload_bytes};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The most bytes of a log, unless a batch is longer.
@@ -23,6 +28,8 @@ pub struct Restoration {
     log_bytes: u64,
     /// The sequence number of the next batch.
     next: Seq,
+    /// Keyspaces that the batches drop.
+    dropped: Vec<KeyspaceId>,
 }
 
 impl Restoration {
@@ -48,7 +55,7 @@ impl Restoration {
         let next = version_set.log_start;
         // Records have headers and padding.
         let log_bytes = bytes.saturating_mul(2).min(LOG_BYTES);
-        Ok(Restoration { storage, version_set, log: None, log_bytes, next })
+        Ok(Restoration { storage, version_set, log: None, log_bytes, next, dropped: Vec::new() })
     }
 
     /// Returns the number and the length of each table. The caller creates, writes and syncs them in the storage.
@@ -73,6 +80,9 @@ impl Restoration {
             self.end_log()?;
             self.begin_log(log_file_bytes(payload).max(self.log_bytes))?;
         }
+        if let Some(Ok((id, Operation::DropKeyspace(_)))) = decode(batch).next() {
+            self.dropped.push(id);
+        }
         if let Some(log) = &mut self.log {
             log.append(self.next, self.next - 1, &[batch])?;
             self.next += 1;
@@ -95,12 +105,25 @@ impl Restoration {
         log.file().sync()
     }
 
+    /// Removes keyspaces that were created after the last batch, whose names older ones have.
+    fn leave_out_later_keyspaces(&mut self) -> Result<()> {
+        let keyspaces = self.version_set.keyspaces.clone();
+        let (mut names, mut later) = (BTreeSet::new(), Vec::new());
+        for (&id, record) in keyspaces.iter().filter(|(id, _)| !self.dropped.contains(id)) {
+            if !names.insert(&record.name) {
+                later.push(Change::DropKeyspace { id, sequence: 0 });
+            }
+        }
+        self.version_set.apply(&Edit { changes: later })
+    }
+
     /// Makes the store durable. Returns the sequence number of its last batch.
     ///
     /// # Errors
     /// A full disk, or an I/O error.
     pub fn finish(mut self) -> Result<Seq> {
         self.end_log()?;
+        self.leave_out_later_keyspaces()?;
         let last = self.next - 1;
         let edit = self.version_set.snapshot().encode();
         let logs = self.version_set.logs.iter().map(|log| FileId::log(log.number));
@@ -188,7 +211,7 @@ mod tests {
         db.sync().unwrap();
         let last = db.latest_sequence();
         assert!(pin.start() <= pin.last() && pin.last() < last);
-        let additions = pin.version_set().additions(&db).unwrap().unwrap();
+        let additions = additions(&db, &pin);
         let copy = restored(&db, &pin, additions, last);
         for (keyspace, expected) in [("a", "3"), ("b", "30"), ("c", "5")] {
             assert_eq!(sum(&copy, keyspace), Some(expected.into()), "{keyspace}");
@@ -204,7 +227,7 @@ mod tests {
         db.flush().unwrap();
         let pin = Pin::take(&db).unwrap();
         assert_eq!(pin.start(), pin.last() + 1);
-        let additions = pin.version_set().additions(&db).unwrap().unwrap();
+        let additions = additions(&db, &pin);
         let copy = restored(&db, &pin, additions, pin.last());
         assert_eq!(sum(&copy, "a"), Some("36".into()));
         add(&copy, "a", 4);
@@ -212,12 +235,63 @@ mod tests {
         assert_eq!(copy.latest_sequence(), pin.last() + 1);
     }
 
+    /// Returns the additions to the version set of a pin that the batches from its start on need.
+    fn additions(db: &Db, pin: &Pin) -> Vec<u8> {
+        let cursor = FeedCursor { lineage: pin.lineage(), sequence: pin.start() - 1 };
+        let (mut changes, mut named) = (db.changes(cursor).unwrap(), Vec::new());
+        while let Some(batch) = changes.try_next().unwrap() {
+            named.extend(batch.keyspaces());
+        }
+        // Those of the last batch count.
+        named.reverse();
+        named.sort_by_key(|keyspace| keyspace.id);
+        named.dedup_by_key(|keyspace| keyspace.id);
+        pin.version_set().additions(db, named.iter()).unwrap().unwrap()
+    }
+
+    #[test]
+    fn each_moment_around_removals_of_a_name_is_restored() {
+        let db = open(storage());
+        add(&db, "a", 1);
+        add(&db, "b", 1);
+        let pin = Pin::take(&db).unwrap();
+        let mut sums = vec![(db.latest_sequence(), Some("1"))];
+        add(&db, "a", 2);
+        sums.push((db.latest_sequence(), Some("3")));
+        for n in [5, 7] {
+            assert!(db.drop_keyspace("a").unwrap());
+            sums.push((db.latest_sequence(), None));
+            add(&db, "a", n);
+            sums.push((db.latest_sequence(), Some(if n == 5 { "5" } else { "7" })));
+        }
+        add(&db, "fleeting", 9);
+        let fleeting = db.latest_sequence();
+        assert!(db.drop_keyspace("fleeting").unwrap());
+        db.sync().unwrap();
+        let additions = additions(&db, &pin);
+        for (last, sum) in sums {
+            let copy = restored(&db, &pin, additions.clone(), last);
+            assert_eq!(self::sum(&copy, "a").as_deref(), sum.map(str::as_bytes), "at {last}");
+            assert_eq!(self::sum(&copy, "b"), Some("1".into()));
+            let names = copy.keyspaces();
+            assert!(names.iter().filter(|name| *name == "a").count() <= 1, "{names:?}");
+            add(&copy, "a", 1);
+            let next: i64 = sum.map_or(0, |sum| sum.parse().unwrap());
+            assert_eq!(self::sum(&copy, "a"), Some((next + 1).to_string().into()));
+            assert_eq!(copy.check().unwrap().damage, []);
+        }
+        let copy = restored(&db, &pin, additions.clone(), fleeting);
+        assert_eq!(self::sum(&copy, "fleeting"), Some("9".into()));
+        let copy = restored(&db, &pin, additions, db.latest_sequence());
+        assert_eq!(copy.open_keyspace("fleeting").unwrap().map(drop), None);
+    }
+
     #[test]
     fn a_lineage_that_ended_has_no_additions() {
         let db = open(storage());
         add(&db, "a", 1);
         let version_set = Pin::take(&db).unwrap().version_set();
-        db.drop_keyspace("a").unwrap();
-        assert_eq!(version_set.additions(&db).unwrap(), None);
+        db.begin_lineage().unwrap();
+        assert_eq!(version_set.additions(&db, [].iter()).unwrap(), None);
     }
 }

@@ -1,12 +1,13 @@
 //! The version set of a copy: its keyspaces and tables, as an edit.
 //!
 //! Batches after the moment of the copy may need keyspaces, or kinds of entries, that it does not have. Edits before
-//! the batches added them; [`VersionSetCopy::additions`] returns these as one edit.
+//! the batches added them; [`VersionSetCopy::additions`] returns these as one edit. Keyspaces that were dropped since
+//! are among them: a batch drops each, and the moments before that batch have it.
 
 use crate::db::Db;
 use crate::error::Result;
-use crate::feed::{self, Lineage};
-use crate::version::{Change, Edit, Features, KeyspaceRecord, VersionSet};
+use crate::feed::{self, Lineage, NamedKeyspace, Names};
+use crate::version::{Change, Edit, Features, VersionSet};
 
 /// Keyspaces and tables of a copy.
 pub struct VersionSetCopy {
@@ -26,13 +27,16 @@ impl VersionSetCopy {
         self.version_set.snapshot().encode()
     }
 
-    /// Returns the edit that adds the keyspaces and the kinds of entries that a store has now beside those of the
-    /// version set. No batch that was written before needs others. Returns `None` if the store has another
-    /// lineage, as it has once a keyspace was removed.
+    /// Returns the edit that adds the keyspaces and the kinds of entries that a store has now, or that batches since
+    /// the version set have `named`, beside those of the version set. Returns `None` if the store has another lineage.
     ///
     /// # Errors
     /// A closed store.
-    pub fn additions(&self, db: &Db) -> Result<Option<Vec<u8>>> {
+    pub fn additions<'a>(
+        &self,
+        db: &Db,
+        named: impl Iterator<Item = &'a NamedKeyspace>,
+    ) -> Result<Option<Vec<u8>>> {
         let state = db.engine().state.lock_open()?;
         if feed::lineage(db.engine(), &state) != self.lineage {
             return Ok(None);
@@ -43,16 +47,12 @@ impl VersionSetCopy {
         if now.features != before.features {
             changes.push(Change::Features(Features { optional: 0, ..now.features }));
         }
-        for (&id, record) in &now.keyspaces {
-            let KeyspaceRecord { name, policy, features, .. } = &**record;
-            let known = before.keyspaces.get(&id);
-            if known.is_none() {
-                let (name, policy) = (name.clone(), policy.clone());
-                changes.push(Change::CreateKeyspace { id, name, policy });
-            }
-            if known.map_or(0, |known| known.features) != *features {
-                changes.push(Change::KeyspaceFeatures { keyspace: id, features: *features });
-            }
+        let names = Names::of(now);
+        let live = now.keyspaces.iter().filter_map(|(id, _)| names.keyspace(*id));
+        let gone = named.filter(|named| !now.keyspaces.contains_key(&named.id)).cloned();
+        for keyspace in live.chain(gone) {
+            let known = before.keyspaces.get(&keyspace.id);
+            changes.extend(keyspace.additions(known.map(|known| &**known)));
         }
         Ok(Some(Edit { changes }.encode()))
     }

@@ -50,6 +50,7 @@ pub(super) fn removed(bytes: &[u8]) -> Vec<bool> {
             | Operation::Delete(key) => {
                 *removed = later.get(id).is_some_and(|later| later.covers(key));
             }
+            Operation::DropKeyspace(_) => {}
         }
     }
     removed

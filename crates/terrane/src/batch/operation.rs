@@ -1,9 +1,9 @@
 //! Operations of a batch.
 
-use super::RANGE_DELETE;
+use super::{DROP_KEYSPACE, RANGE_DELETE};
 use crate::entry::{Kind, Seq, Tag, check_limits, left_out};
 use crate::error::Result;
-use crate::features::{COUNTERS, EXPIRY, MERGE_OPERATOR, RANGE_DELETES};
+use crate::features::{COUNTERS, DROPS, EXPIRY, MERGE_OPERATOR, RANGE_DELETES};
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::operand::{AVAILABLE, MergeOperator, Operand, check_operand};
@@ -24,6 +24,8 @@ pub enum Operation<'a> {
     Delete(&'a [u8]),
     /// The keys from one on are removed, to before another or, without one, to the end.
     DeleteRange(&'a [u8], Option<&'a [u8]>),
+    /// The keyspace of this name is dropped. No later batch names it.
+    DropKeyspace(&'a [u8]),
 }
 
 impl<'a> Operation<'a> {
@@ -35,6 +37,7 @@ impl<'a> Operation<'a> {
             Operation::Merge(key, operand) => (Kind::Merge as u8, key, operand),
             Operation::Delete(key) => (Kind::Delete as u8, key, &[]),
             Operation::DeleteRange(from, to) => (RANGE_DELETE, from, to.unwrap_or_default()),
+            Operation::DropKeyspace(name) => (DROP_KEYSPACE, name, &[]),
         }
     }
 
@@ -43,6 +46,7 @@ impl<'a> Operation<'a> {
         match self {
             Operation::Put(..) | Operation::Delete(_) => 0,
             Operation::DeleteRange(..) => RANGE_DELETES,
+            Operation::DropKeyspace(_) => DROPS,
             Operation::PutExpiring(..) => EXPIRY,
             Operation::Merge(..) if !AVAILABLE => COUNTERS,
             Operation::Merge(_, operand) => match Operand::decode(operand) {
@@ -70,8 +74,8 @@ impl<'a> Operation<'a> {
                 memtable.merge(key, seq, operand, operator)
             }
             Operation::Merge(..) => Err(left_out()),
-            // Inserted before, with the others of its batch.
-            Operation::DeleteRange(..) => Ok(()),
+            // Range deletes were inserted before, with the others of their batch. An edit drops the keyspace.
+            Operation::DeleteRange(..) | Operation::DropKeyspace(_) => Ok(()),
         }
     }
 
@@ -85,8 +89,8 @@ impl<'a> Operation<'a> {
                 check_operand(operand)
             }
             Operation::Delete(key) => check_limits(key, &[]),
-            // Their bounds were checked where they were made or decoded.
-            Operation::DeleteRange(..) => Ok(()),
+            // Bounds and names were checked where they were made or decoded.
+            Operation::DeleteRange(..) | Operation::DropKeyspace(_) => Ok(()),
         }
     }
 }

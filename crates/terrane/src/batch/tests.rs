@@ -82,7 +82,7 @@ proptest! {
 
     #[test]
     fn any_bytes_decode_within_the_limits_or_are_damage(
-        bytes in prop::collection::vec(prop_oneof![0u8..5, any::<u8>()], 0..64),
+        bytes in prop::collection::vec(prop_oneof![0u8..7, any::<u8>()], 0..64),
     ) {
         let entries: Vec<_> = decode(&bytes).collect();
         prop_assert!(entries.iter().rev().skip(1).all(Result::is_ok));
@@ -107,6 +107,26 @@ fn an_entry_over_its_limit_is_refused_and_leaves_the_batch() {
     let mut bytes = vec![Kind::Delete as u8, 1];
     put_bytes(&mut bytes, &long_key);
     assert!(decode(&bytes).next().unwrap().is_err());
+}
+
+#[test]
+fn the_removal_of_a_keyspace_is_read_from_logs_alone() {
+    let mut batch = WriteBatch::new();
+    batch.push(KeyspaceId(300), Operation::DropKeyspace(b"users")).unwrap();
+    batch.put(KeyspaceId(1), b"k", b"v").unwrap();
+    let expected = [
+        (KeyspaceId(300), Operation::DropKeyspace(b"users")),
+        (KeyspaceId(1), Operation::Put(b"k", b"v")),
+    ];
+    assert_eq!(batch.iter().map(Result::unwrap).collect::<Vec<_>>(), expected);
+    assert_eq!(batch.bytes()[..9], [6, 0xac, 2, 5, b'u', b's', b'e', b'r', b's']);
+    // Only the keyspaces that it writes to need be there.
+    assert_eq!(batch.keyspaces().collect::<Vec<_>>(), [KeyspaceId(1)]);
+    let refused = WriteBatch::from_encoded(batch.bytes().to_vec()).unwrap_err().to_string();
+    assert!(refused.contains("the removal of a keyspace"), "{refused}");
+    for cut in 1..9 {
+        assert!(decode(&batch.bytes()[..cut]).next().unwrap().is_err());
+    }
 }
 
 #[test]

@@ -230,17 +230,16 @@ impl Db {
         names
     }
 
-    /// Removes a keyspace and all it holds; returns whether there was one. Handles to it, and
-    /// batches that name it, are refused from then on; scans under way end undisturbed.
+    /// Removes a keyspace and all it holds, durably; returns whether there was one. Handles to it, and
+    /// batches that name it, are refused from then on; scans under way end undisturbed. The removal has a sequence
+    /// number, and the change feed has it as [`Change::DropKeyspace`](crate::Change::DropKeyspace).
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] for the default keyspace or a name that starts with U+0000, or an I/O
-    /// error.
+    /// error. After an error that leaves it open whether the keyspace is removed, the store takes no writes until it is
+    /// opened again.
     pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
-        let Inner { engine, executor, .. } = &*self.inner;
-        let dropped = install::drop_keyspace(engine, unreserved(name)?)?;
-        executor.wake(engine);
-        Ok(dropped)
+        self.drop_keyspace_with(name, &WriteBatch::new())
     }
 
     /// Returns the time that is `ttl` from now by the store's [wall clock](crate::Options::wall_clock), in milliseconds

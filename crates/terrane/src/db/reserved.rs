@@ -1,9 +1,11 @@
-//! Keyspaces that no list shows, for records of the store's owner.
+//! Keyspaces that no list shows, for records of the store's owner; and removals of keyspaces with such a record.
 
+use crate::WriteBatch;
 use crate::db::{Db, Keyspace};
 use crate::error::Result;
 use crate::install;
-use crate::keyspace::RESERVED;
+use crate::keyspace::{RESERVED, unreserved};
+use crate::write;
 
 impl Db {
     /// Returns the keyspace in which the store's owner keeps records of its own, created if `create`, or `None` if
@@ -20,5 +22,18 @@ impl Db {
             false => install::find_keyspace(&engine.state, &name)?,
         };
         Ok(id.map(|id| Keyspace { db: self.clone(), id, name: name.into() }))
+    }
+
+    /// Removes a keyspace as [`Db::drop_keyspace`] does, and writes a batch in the same step, which must not name that
+    /// keyspace. If there is no such keyspace, nothing is written.
+    ///
+    /// # Errors
+    /// The errors of [`Db::drop_keyspace`] and [`Db::write`].
+    #[doc(hidden)]
+    pub fn drop_keyspace_with(&self, name: &str, batch: &WriteBatch) -> Result<bool> {
+        let engine = self.engine();
+        let dropped = write::drop_keyspace(engine, unreserved(name)?, batch)?;
+        self.inner.executor.wake(engine);
+        Ok(dropped)
     }
 }

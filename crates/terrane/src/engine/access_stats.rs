@@ -97,6 +97,7 @@ impl AccessStats {
             } else {
                 Default::default()
             },
+            ..Observed::default()
         }
     }
 

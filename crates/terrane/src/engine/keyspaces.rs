@@ -149,12 +149,12 @@ impl Keyspaces {
             return true;
         }
         let live = self.live.load();
-        let lacks = |(id, needs): &(KeyspaceId, u32)| {
+        let lacks = |(id, needs): (KeyspaceId, u32)| {
             let has = |keyspace: &Arc<KeyspaceInner>| keyspace.features.load(Ordering::Acquire);
-            needs & MODES & !live.get(id).map_or(0, has) != 0
+            needs & MODES & !live.get(&id).map_or(0, has) != 0
         };
         needs & !self.features.load(Ordering::Acquire) == 0
-            && !batch.features_by_keyspace().iter().any(lacks)
+            && !batch.features_by_keyspace().any(lacks)
     }
 
     /// Notes that an edit gave the store, and each keyspace of a batch, the features that the batch needs.
@@ -162,7 +162,7 @@ impl Keyspaces {
         self.features.fetch_or(batch.features(), Ordering::AcqRel);
         let live = self.live.load();
         for (id, needs) in batch.features_by_keyspace() {
-            if let Some(keyspace) = live.get(id) {
+            if let Some(keyspace) = live.get(&id) {
                 keyspace.features.fetch_or(needs & MODES, Ordering::AcqRel);
             }
         }

@@ -1,19 +1,18 @@
 //! Batches of the change feed, and their operations.
 
 use super::cursor::FeedCursor;
+use super::names::{NamedKeyspace, Names};
 use crate::batch::{self, Operation};
-use crate::engine::KeyspaceMap;
 use crate::entry::{Millis, split_expiring};
-use crate::keyspace::is_reserved;
+use crate::keyspace::{KeyspaceId, is_reserved};
 use crate::operand::Operand;
-use std::sync::Arc;
 
 /// A batch of the change feed: operations that took effect together.
 #[derive(Clone)]
 pub struct ChangeBatch {
     pub(super) cursor: FeedCursor,
     pub(super) bytes: Vec<u8>,
-    pub(super) keyspaces: Arc<KeyspaceMap>,
+    pub(super) names: Names,
 }
 
 /// An operation of a batch.
@@ -48,6 +47,8 @@ pub enum Change<'a> {
         /// The key before which the range ends, if it has an end.
         to: Option<&'a [u8]>,
     },
+    /// The keyspace is dropped, with all its keys. A keyspace of the same name that later batches name is another one.
+    DropKeyspace,
 }
 
 impl ChangeBatch {
@@ -63,23 +64,35 @@ impl ChangeBatch {
         self.bytes.len()
     }
 
-    /// Returns the batch as it lies in the log. It names keyspaces by their ids, and has operations in reserved and in
-    /// removed keyspaces as well.
+    /// Returns the batch as it lies in the log. It names keyspaces by their ids, and has operations in reserved
+    /// keyspaces as well.
     #[doc(hidden)]
     #[must_use]
     pub fn encoded(&self) -> &[u8] {
         &self.bytes
     }
 
+    /// Returns the name of a keyspace of the batch, unless it is reserved.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn name(&self, id: KeyspaceId) -> Option<&str> {
+        self.names.name(id).filter(|name| !is_reserved(name))
+    }
+
+    /// Returns the keyspaces of the operations, in their order, those that are reserved included.
+    #[doc(hidden)]
+    pub fn keyspaces(&self) -> impl Iterator<Item = NamedKeyspace> {
+        let ids = batch::decode(&self.bytes).map_while(Result::ok).map(|(id, _)| id);
+        ids.filter_map(|id| self.names.keyspace(id))
+    }
+
     /// Returns the operations in their order, each with the name of its keyspace. Of several operations of a key the
-    /// last counts, and a range delete removes what comes before it. Operations in keyspaces that were removed since
-    /// are left out.
+    /// last counts, and a range delete removes what comes before it. Operations of a keyspace that was dropped since
+    /// have the name that it had.
     pub fn changes(&self) -> impl Iterator<Item = (&str, Change<'_>)> {
-        batch::decode(&self.bytes).map_while(Result::ok).filter_map(|(id, operation)| {
-            let name = self.keyspaces.get(&id)?.name.as_str();
-            (!is_reserved(name)).then_some(())?;
-            Some((name, Change::of(operation)?))
-        })
+        batch::decode(&self.bytes)
+            .map_while(Result::ok)
+            .filter_map(|(id, operation)| Some((self.name(id)?, Change::of(operation)?)))
     }
 }
 
@@ -96,6 +109,7 @@ impl<'a> Change<'a> {
             }
             Operation::Delete(key) => Change::Delete { key },
             Operation::DeleteRange(from, to) => Change::DeleteRange { from, to },
+            Operation::DropKeyspace(_) => Change::DropKeyspace,
         })
     }
 }

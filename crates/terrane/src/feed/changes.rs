@@ -11,6 +11,7 @@
 
 use super::change::ChangeBatch;
 use super::cursor::{FeedCursor, Lineage};
+use super::names::Names;
 use super::{lineage, wait};
 use crate::db::Db;
 use crate::engine::HeldLog;
@@ -35,6 +36,8 @@ pub struct Changes {
     next: Seq,
     /// Batches that were read and not returned, the last first.
     ready: Vec<(Seq, Vec<u8>)>,
+    /// The keyspaces that they name.
+    names: Names,
     /// The place in a log behind them.
     place: Option<Place>,
     failed: bool,
@@ -45,8 +48,7 @@ impl Db {
     /// returned once it is durable; while a subscriber waits, batches become durable within 50 ms.
     ///
     /// [`Options::feed_bytes`](field@crate::Options::feed_bytes) bounds how far back the feed reaches. Removals by
-    /// compactions, and keyspaces that are created without a batch, are not in it. The removal of a keyspace starts
-    /// another [`Lineage`].
+    /// compactions, and keyspaces that are created without a batch, are not in it. The removal of a keyspace is.
     ///
     /// ```
     /// # fn main() -> terrane::Result<()> {
@@ -77,6 +79,7 @@ impl Db {
             lineage: since.lineage,
             next: since.sequence + 1,
             ready: Vec::new(),
+            names: Names::default(),
             place: None,
             failed: false,
         })
@@ -118,8 +121,7 @@ impl Changes {
     fn take(&mut self) -> Option<ChangeBatch> {
         let (sequence, bytes) = self.ready.pop()?;
         self.next = sequence + 1;
-        let keyspaces = self.db.engine().keyspaces.load_full();
-        Some(ChangeBatch { cursor: self.cursor(), bytes, keyspaces })
+        Some(ChangeBatch { cursor: self.cursor(), bytes, names: self.names.clone() })
     }
 
     /// Reads batches of the log that has the next one.
@@ -128,7 +130,7 @@ impl Changes {
         loop {
             let log = &self.db.engine().log;
             let through = if Rule::FeedAfterSync.holds() { log.syncs.synced() } else { log.last() };
-            let Some(log) = self.locate()? else { return Ok(()) };
+            let Some((log, names)) = self.locate()? else { return Ok(()) };
             if through < self.next {
                 return Ok(());
             }
@@ -145,30 +147,32 @@ impl Changes {
             self.place = Some(place);
             if !batches.is_empty() {
                 batches.reverse();
-                self.ready = batches;
+                (self.ready, self.names) = (batches, names);
                 return Ok(());
             }
             lost = reason.map(|reason| (place, reason));
         }
     }
 
-    /// Returns the log with the next batch; `None` if the batch is not written yet.
-    fn locate(&self) -> Result<Option<HeldLog>> {
+    /// Returns the log with the next batch, and the keyspaces that batches of now name; `None` if the batch is not
+    /// written yet.
+    fn locate(&self) -> Result<Option<(HeldLog, Names)>> {
         let engine = self.db.engine();
         loop {
             let state = engine.state.lock_open()?;
             lineage::check(engine, &state, self.cursor())?;
+            let names = Names::of(&state.version_set);
             let first = state.version_set.log_start;
             let full = || state.logs.full_with(self.next, first);
             if let Some(log) = state.logs.retained.with(self.next).or_else(full) {
-                return Ok(Some(log));
+                return Ok(Some((log, names)));
             }
             let tail = engine.log.tail();
             drop(state);
             match tail {
                 // The previous log is full, and is not listed among the full ones yet.
                 Some(tail) if tail.first > self.next => drop(engine.log.writer()),
-                Some(tail) => return Ok(Some(tail.held())),
+                Some(tail) => return Ok(Some((tail.held(), names))),
                 None => return Ok(None),
             }
         }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The history that sequence numbers count: a number drawn at random when a store is created. A checkpoint has its
-/// own, and [`Db::begin_lineage`](crate::Db::begin_lineage) and the removal of a keyspace start another.
+/// own, and [`Db::begin_lineage`](crate::Db::begin_lineage) starts another.
 ///
 /// As text it is 16 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

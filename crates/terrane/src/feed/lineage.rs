@@ -2,8 +2,7 @@
 //!
 //! 1. A store is created with a lineage: its salt, which is drawn at random with its id. A checkpoint is another store
 //!    with another id, so it has another lineage. A copy of the files has the same lineage.
-//! 2. An edit may start another lineage, and names the last batch before it. The removal of a keyspace starts one,
-//!    since it is in no batch and subscribers must read the store anew. So does [`Db::begin_lineage`].
+//! 2. An edit may start another lineage, and names the last batch before it ([`Db::begin_lineage`]).
 //! 3. A cursor is valid if it has the store's lineage, the batch after it is in a log or not written yet, and the batch
 //!    of its sequence number is written.
 

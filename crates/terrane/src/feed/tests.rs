@@ -221,22 +221,101 @@ fn cursors_of_another_history_or_ahead_are_refused() {
 fn a_new_lineage_refuses_cursors_from_before() {
     let place = Place::directory();
     let db = place.open(options(1 << 20));
-    db.create_keyspace("other").unwrap();
     put(&db, 0);
     let old = db.feed_cursor();
     let mut changes = db.changes(old).unwrap();
-    assert!(db.drop_keyspace("other").unwrap());
-    assert_eq!(problem(changes.try_next()), CursorProblem::OtherLineage);
-    let dropped = db.feed_cursor();
-    assert_ne!(dropped.lineage, old.lineage);
-    assert_eq!((dropped.sequence, db.oldest_feed_cursor()), (1, dropped));
     let promoted = db.begin_lineage().unwrap();
-    assert_ne!(promoted.lineage, dropped.lineage);
+    assert_eq!(problem(changes.try_next()), CursorProblem::OtherLineage);
+    assert_ne!(promoted.lineage, old.lineage);
+    assert_eq!((promoted.sequence, db.oldest_feed_cursor()), (1, promoted));
     let earlier = FeedCursor { sequence: 0, ..promoted };
     assert_eq!(problem(db.changes(earlier)), CursorProblem::TooOld);
     db.close().unwrap();
     let db = place.open(options(1 << 20));
     assert_eq!(db.feed_cursor(), promoted);
+}
+
+/// The operations of the next batches, as text.
+fn texts(changes: &mut Changes) -> Vec<String> {
+    let mut texts = Vec::new();
+    while let Some(batch) = changes.try_next().unwrap() {
+        texts.extend(batch.changes().map(|(name, change)| match change {
+            Change::Put { key, .. } => format!("{name} {}", String::from_utf8_lossy(key)),
+            Change::DropKeyspace => format!("no {name}"),
+            other => format!("{other:?}"),
+        }));
+    }
+    texts
+}
+
+#[test]
+fn dropped_keyspaces_are_changes_with_their_names() {
+    for place in Place::both() {
+        let db = place.open(options(1 << 20));
+        let start = db.feed_cursor();
+        let mut changes = db.changes(start).unwrap();
+        let write = |name: &str, key: &str| {
+            let keyspace = db.create_keyspace(name).unwrap();
+            keyspace.put(key, vec![7; 400], Durability::Buffered).unwrap();
+        };
+        write("users", "a");
+        write("other", "a");
+        assert!(db.drop_keyspace("users").unwrap());
+        assert!(!db.drop_keyspace("users").unwrap());
+        // Another one of the same name, which gets no write before it goes.
+        db.create_keyspace("users").unwrap();
+        assert!(db.drop_keyspace("users").unwrap());
+        write("users", "b");
+        db.sync().unwrap();
+        let expected = ["users a", "other a", "no users", "no users", "users b"];
+        assert_eq!(texts(&mut changes), expected);
+        assert_eq!(changes.cursor().lineage, start.lineage);
+        assert_eq!(db.feed_cursor(), changes.cursor());
+        // Retained logs are read with the names of then, also by another opening.
+        db.flush().unwrap();
+        db.close().unwrap();
+        let db = place.open(options(1 << 20));
+        assert_eq!(texts(&mut db.changes(start).unwrap()), expected);
+        assert_eq!(db.keyspaces(), ["default", "other", "users"]);
+    }
+}
+
+#[test]
+fn names_of_dropped_keyspaces_go_with_the_logs() {
+    let db = Place::directory().open(options(3 * LOG_BYTES));
+    let kept = || db.engine().state.lock().version_set.dropped.len();
+    for n in 0..3 {
+        db.create_keyspace("users").unwrap();
+        put(&db, n);
+        assert!(db.drop_keyspace("users").unwrap());
+    }
+    assert_eq!(kept(), 3);
+    for n in 0..100 {
+        put(&db, n);
+        db.flush().unwrap();
+    }
+    assert_eq!(kept(), 0);
+}
+
+#[test]
+fn a_keyspace_is_dropped_with_a_batch_of_others() {
+    let db = Place::directory().open(options(0));
+    let mut changes = db.changes(db.feed_cursor()).unwrap();
+    let (rows, users) = (db.default_keyspace(), db.create_keyspace("users").unwrap());
+    users.put("a", "1", Durability::Buffered).unwrap();
+    let mut batch = WriteBatch::new();
+    batch.put(&rows, "with", "1").unwrap();
+    assert!(db.drop_keyspace_with("users", &batch).unwrap());
+    assert_eq!(rows.get("with").unwrap(), Some("1".into()));
+    assert_eq!(texts(&mut changes), ["users a", "no users", "default with"]);
+    assert_eq!(changes.cursor().sequence, 2);
+    assert!(!db.drop_keyspace_with("users", &batch).unwrap());
+    assert_eq!(db.latest_sequence(), 2);
+    // A batch that names the keyspace itself is refused, as one that names a keyspace which is gone.
+    batch.put(&users, "b", "2").unwrap();
+    db.create_keyspace("users").unwrap();
+    assert!(db.drop_keyspace_with("users", &batch).is_err());
+    assert!(db.open_keyspace("users").unwrap().is_some());
 }
 
 #[test]

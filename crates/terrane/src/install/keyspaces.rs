@@ -1,10 +1,10 @@
 //! Keyspaces are created, are dropped, and change their policy: one edit each.
 
-use crate::coding::checksum;
-use crate::engine::{Engine, KeyspaceInner, State, StoreState};
+use crate::engine::{EditLock, Engine, KeyspaceInner, State, StoreState};
+use crate::entry::Seq;
 use crate::error::{Closed, Error, Result};
 use crate::event::Event;
-use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId, MAX_KEYSPACE_NAME_BYTES};
+use crate::keyspace::{KeyspaceId, MAX_KEYSPACE_NAME_BYTES};
 use crate::options::{build_policy, policy_json};
 use crate::storage::FileId;
 use crate::version::{Change, Tree};
@@ -69,54 +69,34 @@ pub(crate) fn create_keyspace(engine: &Engine, name: &str) -> Result<KeyspaceId>
     Ok(id)
 }
 
-/// Removes a keyspace with all it holds; returns whether there was one.
-///
-/// # Errors
-/// [`crate::ErrorKind::InvalidArgument`] for the default keyspace, or an I/O error.
-pub(crate) fn drop_keyspace(engine: &Engine, name: &str) -> Result<bool> {
-    if name == DEFAULT_KEYSPACE {
-        let expected = "a keyspace other than the default one, which cannot be dropped";
-        return Err(Error::invalid("keyspace to drop", expected, name));
-    }
-    let edits = engine.state.lock_edits()?;
-    let Some(id) = engine.state.lock().version_set.find(name) else { return Ok(false) };
-    let Some(keyspace) = engine.keyspaces.get(id) else { return Ok(false) };
+/// Drops a keyspace with all it holds by an edit, as the batch with the number `sequence` does. That batch is durable,
+/// and the caller holds the writer's lock: no write is under way, whose entries would be added to the memory in use
+/// after they were subtracted with their memtable.
+pub(crate) fn drop_keyspace(
+    engine: &Engine,
+    edits: &EditLock<'_>,
+    keyspace: &KeyspaceInner,
+    sequence: Seq,
+) -> Result<()> {
+    let changes = vec![Change::DropKeyspace { id: keyspace.id, sequence }];
     let tree = keyspace.tree();
     let files: Vec<_> = tree.tables().map(|t| FileId::table(t.table().info().id.0)).collect();
-    let lineage = begin_lineage_without(engine, id);
-    drop(edits.apply(vec![Change::DropKeyspace { id }, lineage], &[], &files)?);
-    // No write is under way, whose entries would be added to the memory in use after they were
-    // subtracted with their memtable.
-    let writer = engine.log.writer();
-    let mut state = engine.state.lock();
+    let mut state = edits.apply(changes, &[], &files)?;
     tree.tables().for_each(|table| table.mark_dropped());
-    engine.keyspaces.remove(&state, &keyspace);
+    forget_keyspace(engine, &mut state, keyspace);
+    Ok(())
+}
+
+/// Removes a keyspace that was dropped from the live ones.
+pub(crate) fn forget_keyspace(engine: &Engine, state: &mut State, keyspace: &KeyspaceInner) {
+    engine.keyspaces.remove(state, keyspace);
     let super_version = keyspace.super_version.load_full();
     let sealed: u64 = super_version.sealed.iter().map(|memtable| memtable.bytes() as u64).sum();
     engine.memtables.free_sealed(sealed);
     engine.memtables.free_active(super_version.active.bytes() as u64);
-    state.flushes.forget(id);
+    state.flushes.forget(keyspace.id);
     state.logs.forget_pins();
-    state.planner.forget(id);
-    drop(state);
-    drop(writer);
-    engine.background.notify_work();
-    engine.emit(|| Event::KeyspaceDropped { keyspace: id, name: name.to_owned() });
-    Ok(true)
-}
-
-/// Returns the change that starts a lineage of the change feed. The removal of a keyspace is in no batch, so that
-/// subscribers must read the store anew. The lineage is derived from the one before and from a new id.
-fn begin_lineage_without(engine: &Engine, id: KeyspaceId) -> Change {
-    // A lineage starts with what no power cut takes. Where nothing can be synced, that is less.
-    let _ = engine.sync();
-    let start = engine.log.syncs.synced();
-    let before = engine.state.lock().version_set.lineage;
-    let numbers = [u64::from(id.0), engine.ids.fresh(), start, before];
-    let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
-    // 0 is the lineage that the store was created with.
-    let lineage = checksum(&bytes, engine.storage.id().salt()).max(1);
-    Change::Lineage { lineage, start }
+    state.planner.forget(keyspace.id);
 }
 
 /// The policy of a keyspace: what of its stored options this release does not know, or would not

@@ -447,10 +447,15 @@ fn mvcc_cursor(
     whole: ReadTracer,
     tracer: impl Fn() -> ReadTracer,
 ) -> MvccCursor {
-    let memtables = super_version.memtables().enumerate().map(|(place, memtable)| {
+    let memtables = super_version.memtables().enumerate().filter_map(|(place, memtable)| {
         let mut tracer = tracer();
+        // A memtable without an entry that the reader sees is a source less to merge. A trace shows it all the same.
+        let is_newer = memtable.first_seq().is_none_or(|first| first > reader.at);
+        if is_newer && !tracer.is_recording() {
+            return None;
+        }
         tracer.memtable(place);
-        Source::Memtable(memtable.cursor(), tracer)
+        Some(Source::Memtable(memtable.cursor(), tracer))
     });
     let runs = super_version.tree.cursors(ReadPattern::Scan, &tracer);
     let sources = memtables.chain(runs.map(|run| Source::Run(Box::new(run)))).collect();

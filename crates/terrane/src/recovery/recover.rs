@@ -3,9 +3,10 @@
 //! 1. Read the manifest into the version set. Every table that it names must be there with its length; it
 //!    is opened, and so verified, when it is first used.
 //! 2. Replay the live logs into memtables, leaving out what tables hold already. The last of each
-//!    keyspace takes writes again, older ones wait for their flush.
+//!    keyspace takes writes again, older ones wait for their flush. A batch may drop a keyspace that
+//!    the manifest still has, if a crash came before the edit.
 //! 3. Rewrite in place what may not be durable, and sync it: nothing that depends on it may outlive
-//!    it.
+//!    it. Then drop those keyspaces by edits.
 //! 4. Append after the last record. Only bytes that were there before have been written, so a crash
 //!    during recovery is repaired by recovering again, and a full disk is no obstacle.
 //! 5. If the crash took something from that log, it is *sealed* like the full ones before it: writes
@@ -17,7 +18,7 @@
 
 use super::live_log::LiveLog;
 use super::quarantine::quarantine;
-use crate::batch;
+use crate::batch::{self, Operation};
 use crate::engine::{Engine, Log, RetainedFile, Snapshots, SpareLog, State, StoreState, Writer};
 use crate::entry::Seq;
 use crate::error::{Closed, Result};
@@ -30,8 +31,7 @@ use crate::options::Options;
 use crate::storage::{FileId, Recovered};
 use crate::sync::atomic::Ordering;
 use crate::vec_map::{VecMap, VecSet};
-use crate::version::SuperVersion;
-use crate::version::VersionSet;
+use crate::version::{Change, Edit, SuperVersion, VersionSet};
 use crate::wal::{LogWriter, Replay, write_again};
 use crate::write;
 use std::sync::Arc;
@@ -39,6 +39,14 @@ use terrane_policy::PolicyOptions;
 
 /// Memtables rebuilt from the logs, by keyspace, oldest first. The last is being filled.
 type Memtables = VecMap<KeyspaceId, Vec<Arc<Memtable>>>;
+
+/// Contents of the logs that tables lack.
+#[derive(Default)]
+struct Replayed {
+    memtables: Memtables,
+    /// Keyspaces of the manifest that batches drop, each with the number of the batch.
+    dropped: Vec<(KeyspaceId, Seq)>,
+}
 
 /// Recovers the store that the storage has.
 pub(crate) fn recover(engine: &Engine, recovered: &Recovered) -> Result<()> {
@@ -56,14 +64,14 @@ pub(crate) fn recover(engine: &Engine, recovered: &Recovered) -> Result<()> {
             engine.emit(|| Event::PolicyAdjusted { keyspace, policy, problems });
         }
     }
-    let mut memtables = Memtables::default();
+    let mut replayed = Replayed::default();
     let floor = version_set.durable(recovered.synced);
     let mut replay = Replay::new(version_set.log_start, floor);
     let mut logs = Vec::new();
     for &record in &version_set.logs {
         let file = engine.storage.open(FileId::log(record.file))?;
         let found = replay.log(record.id(), &file, record.through, &mut |seq, batch| {
-            replay_batch(&engine.options, &version_set, &mut memtables, seq, batch)
+            replay_batch(&engine.options, &version_set, &mut replayed, seq, batch)
         })?;
         logs.push(LiveLog { record, len: file.len()?, file, found });
     }
@@ -71,6 +79,7 @@ pub(crate) fn recover(engine: &Engine, recovered: &Recovered) -> Result<()> {
     resume_retained(engine, &version_set)?;
     let last = done.next - 1;
     engine.snapshots.show(last);
+    let Replayed { memtables, dropped } = replayed;
     show_replayed(engine, &memtables);
     let discarded_bytes = done.discarded_bytes + recovered.discarded_bytes;
     engine.counters.discarded_bytes.store(discarded_bytes, Ordering::Relaxed);
@@ -82,6 +91,7 @@ pub(crate) fn recover(engine: &Engine, recovered: &Recovered) -> Result<()> {
         repaired: recovered.repaired.clone(),
     });
     if engine.storage.read_only() {
+        hide(engine, &dropped)?;
         only_show(&engine.state, &engine.log, logs, done.next);
         engine.log.syncs.advance(last);
         return Ok(());
@@ -94,9 +104,10 @@ pub(crate) fn recover(engine: &Engine, recovered: &Recovered) -> Result<()> {
     } else {
         Ok(())
     };
-    match tidied.and_then(|()| go_on(engine, logs.clone(), done.next, done.claim)) {
+    match tidied.and_then(|()| go_on(engine, logs.clone(), &dropped, done.next, done.claim)) {
         Err(full) if full.is_no_space() => {
             engine.log.syncs.poison(&full);
+            hide(engine, &dropped)?;
             only_show(&engine.state, &engine.log, logs, done.next);
             remove_strays(engine)
         }
@@ -128,14 +139,28 @@ fn only_show(store: &StoreState, log: &Log, logs: Vec<LiveLog>, next: Seq) {
     log.writer().skip_to(next);
 }
 
+/// Removes keyspaces that batches drop from a store whose manifest takes no edit.
+fn hide(engine: &Engine, dropped: &[(KeyspaceId, Seq)]) -> Result<()> {
+    let mut state = engine.state.lock();
+    for &(id, sequence) in dropped {
+        if let Some(keyspace) = engine.keyspaces.get(id) {
+            let changes = vec![Change::DropKeyspace { id, sequence }];
+            state.version_set.apply(&Edit { changes })?;
+            install::forget_keyspace(engine, &mut state, &keyspace);
+        }
+    }
+    Ok(())
+}
+
 /// Brings one batch's entries back, those that no table holds.
 fn replay_batch(
     options: &Options,
     version_set: &VersionSet,
-    memtables: &mut Memtables,
+    replayed: &mut Replayed,
     seq: Seq,
     batch: &[u8],
 ) -> Result<()> {
+    let Replayed { memtables, dropped } = replayed;
     let mut touched = Vec::new();
     let operator = options.merge_operator.as_ref();
     // A keyspace that was dropped has no record, and its entries go with it.
@@ -163,7 +188,11 @@ fn replay_batch(
     }
     for entry in batch::effective(batch, deletes_range) {
         let (id, operation) = entry.map_err(|damage| damage.within("log", 0))?;
-        if is_replayed(&id) {
+        if let Operation::DropKeyspace(_) = operation {
+            if version_set.keyspaces.contains_key(&id) {
+                dropped.push((id, seq));
+            }
+        } else if is_replayed(&id) {
             operation.insert_into(&memtable_of(id), seq, operator)?;
         }
     }
@@ -197,9 +226,21 @@ fn show_replayed(engine: &Engine, memtables: &Memtables) {
 }
 
 /// Makes what was replayed durable, and the last log, or another, ready for the next record.
-fn go_on(engine: &Engine, mut logs: Vec<LiveLog>, next: Seq, claim: Seq) -> Result<()> {
+fn go_on(
+    engine: &Engine,
+    mut logs: Vec<LiveLog>,
+    dropped: &[(KeyspaceId, Seq)],
+    next: Seq,
+    claim: Seq,
+) -> Result<()> {
     for log in logs.iter().filter(|log| log.found.last >= claim) {
         write_again(log.record.id(), &*log.file, log.found, claim)?;
+    }
+    for &(id, sequence) in dropped {
+        let edits = engine.state.lock_edits()?;
+        let keyspace = engine.keyspaces.live(id)?;
+        install::drop_keyspace(engine, &edits, &keyspace, sequence)?;
+        engine.emit(|| Event::KeyspaceDropped { keyspace: id, name: keyspace.name.clone() });
     }
 
     // Logs of an unusual size, or those of the store that this is a copy of, do not get recycled.
@@ -243,7 +284,12 @@ fn go_on(engine: &Engine, mut logs: Vec<LiveLog>, next: Seq, claim: Seq) -> Resu
     // Not before: a flush that takes effect retires logs, and what was discarded of them is kept.
     engine.log.syncs.advance(next - 1);
     // The options may set lower limits than they did.
-    write::seal_full(engine, &engine.log.writer(), &engine.keyspaces.load(), &[])
+    write::seal_full(
+        engine,
+        &engine.log.writer(),
+        &engine.keyspaces.load(),
+        &mut std::iter::empty(),
+    )
 }
 
 /// Makes `log`, an empty one, the one that takes the next record.

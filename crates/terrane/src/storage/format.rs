@@ -2,13 +2,13 @@
 
 use crate::entry::left_out;
 use crate::error::{Corruption, Error, Result};
-use crate::features::{COUNTERS, EXPIRY, MERGE_OPERATOR, RANGE_DELETES};
+use crate::features::{COUNTERS, DROPS, EXPIRY, MERGE_OPERATOR, RANGE_DELETES};
 
 /// The version that this release reads and writes.
 pub(crate) const VERSION: u32 = 2;
 /// The required features that this release knows.
 pub(crate) const KNOWN_REQUIRED: u32 =
-    RANGE_DELETES | EXPIRY | if cfg!(feature = "all") { MERGES } else { 0 };
+    RANGE_DELETES | EXPIRY | DROPS | if cfg!(feature = "all") { MERGES } else { 0 };
 /// Those of operands.
 const MERGES: u32 = COUNTERS | MERGE_OPERATOR;
 

@@ -27,6 +27,7 @@ pub(super) fn check(change: &Change) -> Result<()> {
         Change::Lineage { start, .. } => (&[], *start),
         Change::RetainLog(RetainedLog { log, file, last, .. }) => (&[log.number, *file], *last),
         Change::ForgetLogs { below } => (&[*below], 0),
+        Change::DropKeyspace { sequence, .. } => (&[], *sequence),
         Change::Remaining { number, plan, .. } => {
             let runs = plan.groups.iter().map(|group| group.destination.run.0);
             (&[*number, runs.max().unwrap_or(0)], 0)
@@ -109,6 +110,7 @@ mod tests {
             Change::EndLog { number: 1, through: sequence },
             retained(1, 1, sequence),
             Change::Lineage { lineage: 1, start: sequence },
+            Change::DropKeyspace { id: keyspace, sequence },
         ]
     }
 

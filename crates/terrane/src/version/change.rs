@@ -24,6 +24,8 @@ pub enum Change {
     DropKeyspace {
         /// Its id.
         id: KeyspaceId,
+        /// The sequence number of the batch that drops it.
+        sequence: Seq,
     },
     /// A keyspace has another policy.
     SetPolicy {

@@ -124,8 +124,9 @@ fn encode_change(change: &Change, out: &mut Vec<u8>) -> u8 {
             put_bytes(out, policy.as_bytes());
             CREATE_KEYSPACE
         }
-        Change::DropKeyspace { id } => {
+        Change::DropKeyspace { id, sequence } => {
             put_varint(out, u64::from(id.0));
+            put_varint(out, *sequence);
             DROP_KEYSPACE
         }
         Change::SetPolicy { keyspace, policy } => {
@@ -234,7 +235,7 @@ fn decode_change(tag: u8, d: &mut Body<'_>) -> Result<Change, Unread> {
         CREATE_KEYSPACE => {
             Change::CreateKeyspace { id: d.keyspace()?, name: d.text()?, policy: d.text()? }
         }
-        DROP_KEYSPACE => Change::DropKeyspace { id: d.keyspace()? },
+        DROP_KEYSPACE => Change::DropKeyspace { id: d.keyspace()?, sequence: d.varint()? },
         SET_POLICY => Change::SetPolicy { keyspace: d.keyspace()?, policy: d.text()? },
         POLICY_STATE => Change::PolicyState { keyspace: d.keyspace()?, state: d.bytes()?.to_vec() },
         REMAINING => Change::Remaining {

@@ -76,6 +76,9 @@ pub struct VersionSet {
     pub quarantine: Vec<Quarantine>,
     /// Logs retained for the change feed, oldest first; the live logs follow the last of them.
     pub retained: Vec<RetainedLog>,
+    /// Dropped keyspaces that batches of the change feed name, without tables. The batch that dropped one has the
+    /// number through which it is flushed.
+    pub dropped: SharedMap<KeyspaceId, Arc<KeyspaceRecord>>,
     /// The lineage of the change feed, if it is not the one that the store was created with; otherwise 0.
     pub lineage: u64,
     /// Sequence number of the last batch before that lineage.
@@ -115,6 +118,10 @@ impl VersionSet {
             terrane_policy::change(Arc::make_mut(shape), &shape_edit)
                 .map_err(|why| misfit("tables that fit the shape", &why.to_string()))?;
         }
+        let oldest = self.retained.first().map_or(self.log_start, |log| log.first);
+        let is_past = |(_, dropped): &(&KeyspaceId, &Arc<KeyspaceRecord>)| dropped.flushed < oldest;
+        let past: Vec<_> = self.dropped.iter().filter(is_past).map(|(id, _)| *id).collect();
+        past.iter().for_each(|id| drop(self.dropped.remove(id)));
         Ok(())
     }
 
@@ -146,11 +153,16 @@ impl VersionSet {
                     return Err(misfit("a new keyspace", &format!("keyspace {} again", id.0)));
                 }
             }
-            Change::DropKeyspace { id } => {
+            Change::DropKeyspace { id, sequence } => {
                 let dropped = self.keyspaces.remove(&id).ok_or_else(|| unknown(id))?;
                 self.names.remove(&name_key(&dropped.name, id));
                 shapes.remove(&id);
                 self.remaining.retain(|_, (keyspace, _)| *keyspace != id);
+                let (name, policy) = (dropped.name.clone(), dropped.policy.clone());
+                let (flushed, features) = (sequence, dropped.features);
+                let kept =
+                    KeyspaceRecord { name, policy, flushed, features, ..KeyspaceRecord::default() };
+                self.dropped.insert(id, Arc::new(kept));
             }
             Change::Remaining { number, plan, .. } if plan.groups.is_empty() => {
                 self.remaining.remove(&number);
@@ -235,6 +247,16 @@ impl VersionSet {
         let mut changes = vec![Change::NextId(self.next_id)];
         if self.features != Features::default() {
             changes.push(Change::Features(self.features));
+        }
+        for (&id, record) in &self.dropped {
+            let KeyspaceRecord { name, policy, features, flushed: sequence, .. } = &**record;
+            let (features, sequence) = (*features, *sequence);
+            let (name, policy) = (name.clone(), policy.clone());
+            changes.extend([
+                Change::CreateKeyspace { id, name, policy },
+                Change::KeyspaceFeatures { keyspace: id, features },
+                Change::DropKeyspace { id, sequence },
+            ]);
         }
         for (&keyspace, record) in &self.keyspaces {
             changes.push(Change::CreateKeyspace {

@@ -135,15 +135,12 @@ impl Header {
     /// Encodes the header for the log with this seed. The payload is at most [`MAX_PAYLOAD_BYTES`]
     /// long.
     pub(super) fn encode(&self, seed: u64) -> [u8; HEADER_BYTES] {
-        let fields = [self.first, self.synced, self.checksum];
-        let mut body = [0; HEADER_BYTES - 4];
-        let words = (self.payload_bytes as u32).to_le_bytes().into_iter();
-        let bytes = words.chain(fields.into_iter().flat_map(u64::to_le_bytes));
-        body.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
+        let length = (self.payload_bytes as u64) << 32;
+        let mut words = [length, self.first, self.synced, self.checksum].map(u64::to_le_bytes);
+        let (_, body) = words.as_flattened().split_at(4);
+        words[0] = (length | u64::from(checksum(body, seed) as u32)).to_le_bytes();
         let mut out = [0; HEADER_BYTES];
-        let sum = checksum(&body, seed) as u32;
-        let bytes = sum.to_le_bytes().into_iter().chain(body);
-        out.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
+        out.copy_from_slice(words.as_flattened());
         out
     }
 

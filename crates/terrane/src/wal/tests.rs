@@ -606,7 +606,7 @@ fn a_malformed_payload_under_a_valid_checksum_is_corruption() {
 
 #[test]
 fn a_later_kind_of_entry_is_refused_and_never_discarded() {
-    for (kind, name) in [(5, "a separated value"), (6, "an entry of kind 6")] {
+    for (kind, name) in [(5, "a separated value"), (7, "an entry of kind 7")] {
         let disk = Disk::holding("log", Vec::new());
         let mut log = LogWriter::begin(disk.clone(), id(1), CAPACITY).unwrap();
         let known = batch(1, 1, 10);

@@ -40,13 +40,13 @@ pub(crate) fn announce(engine: &Engine, batch: &WriteBatch) -> Result<()> {
         changes.push(Change::Features(Features { required, ..Features::default() }));
     }
     for (id, needs) in batch.features_by_keyspace() {
-        let record = state.version_set.keyspaces.get(id).ok_or(Closed::Keyspace)?;
+        let record = state.version_set.keyspaces.get(&id).ok_or(Closed::Keyspace)?;
         let features = needs & MODES;
         if AVAILABLE && (record.features | features).count_ones() > 1 {
             return Err(mode_conflict(&record.name, record.features, features));
         }
         if features & !record.features != 0 {
-            changes.push(Change::KeyspaceFeatures { keyspace: *id, features });
+            changes.push(Change::KeyspaceFeatures { keyspace: id, features });
         }
     }
     drop(state);

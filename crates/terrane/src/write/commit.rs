@@ -18,18 +18,17 @@ use super::condition::{Evaluated, Outcome, Refusal};
 use super::prepared::{Decision, Prepared, Write};
 use super::seal::{seal_deleting, seal_full};
 use super::stall::{StallGuard, begin_stall, stall};
-use crate::batch::{self, WriteBatch, effective};
+use crate::batch::{self, Operation, WriteBatch, effective};
 use crate::engine::{Engine, KeyspaceMap, Recorded, Wait, Writer};
 use crate::entry::Seq;
 use crate::error::{Closed, Corruption, Error, ErrorKind, Result, Stall};
 use crate::install;
 use crate::keyspace::KeyspaceId;
-use crate::memtable::Memtable;
 use crate::operand::MergeOperator;
 use crate::options::Durability;
-use crate::sync::MutexGuard;
+use crate::sync::{Loaded, MutexGuard};
+use crate::version::SuperVersion;
 use crate::wal::{LogWriter, log_file_bytes, payload_bytes};
-use std::sync::Arc;
 use terrane_platform::THREADS;
 
 /// Bytes of logs for each memtable that a clean close leaves to replay at most, which takes some 20 ms.
@@ -89,7 +88,7 @@ fn try_append(
     batches: &[&WriteBatch],
 ) -> Result<Option<Seq>> {
     engine.log.syncs.usable()?;
-    let keyspaces = engine.keyspaces.load_full();
+    let keyspaces = engine.keyspaces.load();
     let bytes = payload_bytes(batches.iter().map(|batch| batch.bytes().len()));
     if !writer.fits(bytes) || stall(engine, &keyspaces, batches)?.is_some() {
         return Ok(None);
@@ -190,29 +189,61 @@ fn append(
     batches: &[&WriteBatch],
     durability: Durability,
 ) -> Result<Seq> {
-    let parts: Vec<&[u8]> = batches.iter().map(|b| b.bytes()).collect();
-    let Recorded { first, last, bytes: record, half_fills } =
-        engine.log.append(writer, &parts, &engine.counters.waits)?;
-    if half_fills {
+    let recorded = record(engine, writer, batches, durability)?;
+    show(engine, writer, keyspaces, batches, &recorded)?;
+    Ok(recorded.last)
+}
+
+/// Appends a group of batches to the log as one record.
+pub(super) fn record(
+    engine: &Engine,
+    writer: &mut Writer,
+    batches: &[&WriteBatch],
+    durability: Durability,
+) -> Result<Recorded> {
+    let append = |parts: &[&[u8]]| engine.log.append(writer, parts, &engine.counters.waits);
+    let recorded = with_parts(batches, append)?;
+    if recorded.half_fills {
         install::want_spare_log(&engine.state, &engine.background);
     }
-    let bytes = parts.iter().map(|part| part.len() as u64).sum();
+    let bytes = batches.iter().map(|batch| batch.bytes().len() as u64).sum();
     let entries = batches.iter().map(|b| b.len() as u64).sum();
-    engine.counters.logged(bytes, entries, record);
+    engine.counters.logged(bytes, entries, recorded.bytes);
     if durability == Durability::Sync {
         // Under the lock: nothing becomes visible before an earlier durable write.
         engine.log.sync_write(writer, &engine.counters.waits)?;
     }
+    Ok(recorded)
+}
+
+/// Makes a group of batches visible once the log has it.
+pub(super) fn show(
+    engine: &Engine,
+    writer: &mut Writer,
+    keyspaces: &KeyspaceMap,
+    batches: &[&WriteBatch],
+    &Recorded { first, last, .. }: &Recorded,
+) -> Result<()> {
     let operator = engine.options.merge_operator.as_ref();
     let taken = insert(keyspaces, batches, first, operator)?;
     engine.memtables.add(taken);
     engine.snapshots.show(last);
     if THREADS {
-        writer.keep_recent(engine.log.conditional.any(), first, &parts);
+        let recent = |parts: &[&[u8]]| {
+            writer.keep_recent(engine.log.conditional.any(), first, parts);
+        };
+        with_parts(batches, recent);
     }
-    let touched: Vec<_> = batches.iter().flat_map(|b| b.keyspaces()).collect();
-    seal_full(engine, writer, keyspaces, &touched)?;
-    Ok(last)
+    let mut touched = batches.iter().flat_map(|batch| batch.keyspaces());
+    seal_full(engine, writer, keyspaces, &mut touched)
+}
+
+/// Calls `body` with the bytes of a group's batches. A group of one, the usual one, costs no allocation.
+fn with_parts<R>(batches: &[&WriteBatch], body: impl FnOnce(&[&[u8]]) -> R) -> R {
+    match batches {
+        [batch] => body(&[batch.bytes()]),
+        _ => body(&Vec::from_iter(batches.iter().map(|batch| batch.bytes()))),
+    }
 }
 
 /// Commits a batch without an entry: it is refused where others are, and makes what was written
@@ -233,14 +264,14 @@ fn writer_with_room<'e>(
     engine: &'e Engine,
     batches: &[&WriteBatch],
     catch_up: &CatchUp<'_>,
-) -> Result<(MutexGuard<'e, Writer>, Arc<KeyspaceMap>)> {
+) -> Result<(MutexGuard<'e, Writer>, Loaded<KeyspaceMap>)> {
     let bytes = payload_bytes(batches.iter().map(|batch| batch.bytes().len()));
     let mut caught_up = Ok(());
     let mut told = None;
     loop {
         let mut writer = engine.log.writer_for_write(&engine.counters.waits);
         engine.log.syncs.usable()?;
-        let keyspaces = engine.keyspaces.load_full();
+        let keyspaces = engine.keyspaces.load();
         if let Some(reason) = stall(engine, &keyspaces, batches)? {
             if reason == Stall::RangeDeletes {
                 // A flush of older memtables has named those of the active ones, which no compaction can apply.
@@ -296,7 +327,7 @@ pub(crate) fn begin_last_flush(engine: &Engine) -> Result<bool> {
 
 /// Closes the full log and continues in a spare one. Returns whether there is one with room for a record
 /// of `bytes`.
-fn rotate_log(engine: &Engine, writer: &mut Writer, bytes: u64) -> Result<bool> {
+pub(super) fn rotate_log(engine: &Engine, writer: &mut Writer, bytes: u64) -> Result<bool> {
     let mut state = engine.state.lock_open()?;
     let spare = state.logs.has_spare(bytes).then(|| state.logs.take_spare()).flatten();
     let Some(next) = spare else { return Ok(false) };
@@ -320,7 +351,7 @@ fn rotate_log(engine: &Engine, writer: &mut Writer, bytes: u64) -> Result<bool> 
 }
 
 /// Refuses a batch that names a keyspace which is not there.
-fn all_known(keyspaces: &KeyspaceMap, batch: &WriteBatch) -> Result<()> {
+pub(super) fn all_known(keyspaces: &KeyspaceMap, batch: &WriteBatch) -> Result<()> {
     let is_known = |id: KeyspaceId| keyspaces.get(&id).is_some();
     if batch.keyspaces().all(is_known) { Ok(()) } else { Err(Closed::Keyspace.into()) }
 }
@@ -334,19 +365,19 @@ fn insert(
     operator: Option<&MergeOperator>,
 ) -> Result<u64> {
     let mut taken = 0;
-    let active = |id: &KeyspaceId| -> Result<Arc<Memtable>> {
-        let keyspace = keyspaces.get(id).ok_or(Closed::Keyspace)?;
-        Ok(keyspace.super_version.load().active.clone())
+    let held = |id: &KeyspaceId| -> Result<Loaded<SuperVersion>> {
+        Ok(keyspaces.get(id).ok_or(Closed::Keyspace)?.super_version.load())
     };
     for (seq, batch) in (first..).zip(batches).filter(|(_, batch)| batch.deletes_range()) {
         for (id, list) in batch::range_deletes(batch.bytes(), seq).iter() {
-            let memtable = active(id)?;
+            let super_version = held(id)?;
+            let memtable = &super_version.active;
             let before = memtable.bytes();
             memtable.delete_ranges(list);
             taken += memtable.bytes().saturating_sub(before) as u64;
         }
     }
-    let mut current: Option<(KeyspaceId, Arc<Memtable>)> = None;
+    let mut current: Option<(KeyspaceId, Loaded<SuperVersion>)> = None;
     let numbered = (first..).zip(batches).flat_map(|(seq, batch)| {
         effective(batch.bytes(), batch.deletes_range()).map(move |entry| (seq, entry))
     });
@@ -354,10 +385,14 @@ fn insert(
         let (id, operation) = entry.map_err(|_| {
             Corruption::new("memory", 0, "a sound batch", "one that does not decode")
         })?;
-        let memtable = match &current {
-            Some((held, memtable)) if *held == id => memtable,
-            _ => &current.insert((id, active(&id)?)).1,
+        if let Operation::DropKeyspace(_) = operation {
+            continue;
+        }
+        let super_version = match &current {
+            Some((of, super_version)) if *of == id => super_version,
+            _ => &current.insert((id, held(&id)?)).1,
         };
+        let memtable = &super_version.active;
         let before = memtable.bytes();
         operation.insert_into(memtable, seq, operator)?;
         taken += memtable.bytes().saturating_sub(before) as u64;
@@ -371,6 +406,7 @@ mod tests {
     use crate::executor::SliceExecutor;
     use crate::storage::{Directory, vfs::MemoryVfs};
     use crate::{Db, Options};
+    use std::sync::Arc;
 
     fn open(wal_file_bytes: u64) -> Db {
         let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());

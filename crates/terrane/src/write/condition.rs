@@ -334,7 +334,8 @@ impl Checks {
                     Operation::Merge(key, _) if AVAILABLE && self.names(keyspace, key) => {
                         return Ok(None);
                     }
-                    Operation::Merge(..) => continue,
+                    // Conditions on the keyspace are refused.
+                    Operation::Merge(..) | Operation::DropKeyspace(_) => continue,
                     Operation::DeleteRange(from, to) => {
                         self.note_range(&mut keys, keyspace, (from, to));
                         note_stretches(stretches, bounds, (from, to));

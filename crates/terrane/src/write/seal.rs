@@ -30,10 +30,10 @@ pub(crate) fn seal_full(
     engine: &Engine,
     writer: &Writer,
     keyspaces: &KeyspaceMap,
-    touched: &[KeyspaceId],
+    touched: &mut dyn Iterator<Item = KeyspaceId>,
 ) -> Result<()> {
     let through = writer.last();
-    for keyspace in touched.iter().filter_map(|id| keyspaces.get(id)) {
+    for keyspace in touched.filter_map(|id| keyspaces.get(&id)) {
         if is_full(&engine.options, &keyspace.super_version.load().active) {
             seal(engine, &mut *engine.state.lock_open()?, keyspace.id, through);
         }

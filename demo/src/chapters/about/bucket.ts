@@ -7,12 +7,13 @@ import type { Settings } from "../../source/settings.ts";
 
 /** More writes than one worker can merge. */
 const BUSY: Partial<Settings> = { rate: 100_000, operations: 400_000, device: "nvme", workers: 8 };
-/** The same, most of them of late keys, for as long as buckets need to settle. */
+/** The same, most of them of late keys, for as long as buckets need to settle; split once empty, as the paper says. */
 const HOT: Partial<Settings> = {
   ...BUSY,
   operations: 1_000_000,
   workload: "hot",
   policy: "bucket",
+  parameters: { onlyEmpty: true },
 };
 /** Buckets that stay as they are. */
 const FIXED = { splitPercent: 100_000, joinPercent: 0, buckets: 8, minBuckets: 8 };

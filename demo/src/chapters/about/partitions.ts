@@ -14,11 +14,14 @@ export const partitions: Chapter = {
   title: "Why does one merge take everything?",
   hook: [
     "A compaction can be divided: groups of tables that do not overlap each other can be " +
-      "merged in parallel. A table that overlaps nothing at all needs no merge; it is moved.",
+      "merged in parallel. A table that overlaps no other needs no merge. It is moved: its level " +
+      "changes, and no byte is written. This is called a trivial move.",
     "But overlap chains. If table 1 overlaps table 2 and table 2 overlaps table 3, all " +
       "three belong to one merge, though 1 and 3 have nothing in common. Runs that cut a " +
       "table wherever it is full overlap like bricks in a wall, and the chain runs from end " +
       "to end.",
+    "So the cuts have to agree. Local-Range halves each run's own range of keys, and cuts of two runs " +
+      "agree by chance; Global-Range halves the whole key space, and they agree always.",
   ],
   figure: Partitions,
   watch: {
@@ -32,9 +35,9 @@ export const partitions: Chapter = {
   lesson: "Tables cut at the same keys never chain: agree on the cuts beforehand.",
   question: {
     ask:
-      "Universal compaction of uniform updates, simulated: with tables cut by size, by halving " +
-      "each run by its own keys, and by halving the whole key space; the latter two at flushes, " +
-      "too. How many independent groups does a compaction have on average?",
+      "Universal compaction of uniform updates, simulated: with tables cut by size, by Local-Range " +
+      "and by Global-Range; the latter two at flushes, too. How many independent groups does a " +
+      "compaction have on average?",
     unit: "groups",
     digits: 1,
     predictions: [
@@ -71,8 +74,7 @@ export const partitions: Chapter = {
       "chain: one table on each border joins what lies on both sides.",
     after:
       "Groups are the work that workers can share. With tables cut by size, a second worker has " +
-      "nothing to do; halves of each run's own keys agree by chance, those of the key space " +
-      "always. A group of one table would move without being rewritten; uniform updates leave " +
+      "nothing to do. A group of one table would move without being rewritten; uniform updates leave " +
       "none, since each flush has keys in every part.",
     scale: SMALL,
     vary: {

@@ -8,11 +8,11 @@ import { SMALL, simulated, sized, writing } from "../measure.ts";
 export const ptier: Chapter = {
   id: "ptier",
   name: "PTierDB",
-  title: "Which tables need not move a byte?",
+  title: "Which tables can go down unwritten?",
   hook: [
     "Keys often share prefixes: a table name, a user, a sensor. PTierDB cuts tables between " +
       "prefixes and knows which prefixes each one holds. When tables go down a level, only " +
-      "those that share a prefix with several others are merged; the rest are moved as they " +
+      "those that share a prefix with at least two others are merged; the rest are moved as they " +
       "are.",
     "The output of a merge is as new as its newest input. That is where care is needed: a " +
       "table that was moved must not end up below data that is older than its own.",

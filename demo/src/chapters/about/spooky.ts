@@ -7,7 +7,7 @@ import { SMALL, peakSpace, simulated, sized } from "../measure.ts";
 /** The chapter. */
 export const spooky: Chapter = {
   id: "spooky",
-  name: "Spooky",
+  name: "Space of a merge (Spooky)",
   title: "How full can a disk be before a merge no longer fits?",
   hook: [
     "A merge keeps its inputs until its outputs are safe on disk. What matters is not only " +
@@ -15,6 +15,10 @@ export const spooky: Chapter = {
     "These are the two largest levels of one tree with T = 4: 16 MiB of updates over 64 MiB " +
       "of live data, on a disk of 100 MiB. Every update replaces a key that is already there. " +
       "The same merge runs in three ways.",
+    "A full merge has 16 and 64 MiB of inputs beside 64 MiB of outputs at its end: 144 MiB. Spooky merges " +
+      "piece by piece, and each piece frees its inputs before the next. For that both levels must be cut at " +
+      "the same keys, and a dividing merge higher up has seen to it: it cut its outputs where the largest " +
+      "level is cut.",
   ],
   figure: Dividing,
   watch: { settings: sized({ policy: "spooky" }), sights: ["dividing", "freed"] },
@@ -36,8 +40,8 @@ export const spooky: Chapter = {
       "on disk.",
     after:
       "Open the Spooky recording and step with k to a merge into the largest level: the inputs " +
-      "of its groups are freed one by one, from left to right. A dividing merge has cut the " +
-      "level marked X for them. In the example partial merges hold least, one small merge after " +
+      "of its groups are freed one by one, from left to right; the level marked X has the " +
+      "cuts for them. In the example partial merges hold least, one small merge after " +
       "the other. Here leveled holds more than Spooky: its four workers merge at once, and each " +
       "of its levels holds older versions of the same keys.",
     scale: SMALL,

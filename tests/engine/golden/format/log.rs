@@ -102,6 +102,7 @@ fn entries(batch: &[u8], sequence: u64) -> Vec<Entry> {
                 Change::Merge(u64::MAX, read)
             }
             4 => expiring(from.bytes()),
+            6 => Change::DropKeyspace,
             other => panic!("{other} is no kind of entry"),
         };
         entries.push(Entry { keyspace, key, sequence, change });

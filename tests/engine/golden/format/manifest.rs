@@ -85,6 +85,8 @@ pub struct Manifest {
     pub logs: BTreeMap<u64, (u64, u64)>,
     /// Retained logs: the file of each, its first and last sequence, the length of its records, and the salt.
     pub retained: BTreeMap<u64, ([u64; 4], u64)>,
+    /// Dropped keyspaces that batches of the logs name: the sequence of the drop, and the name.
+    pub dropped: BTreeMap<u64, (u64, String)>,
     /// The last sequence that counts in a log that was ended.
     pub ends: BTreeMap<u64, u64>,
     /// Bytes of discarded records, by the number of their log file.
@@ -193,7 +195,11 @@ impl Manifest {
                     assert!(body.text().starts_with('{'), "a policy is JSON");
                     self.keyspaces.insert(id, Keyspace { name, ..Keyspace::default() });
                 }
-                3 => drop(self.keyspaces.remove(&body.varint())),
+                3 => {
+                    let [id, sequence] = body.varints();
+                    let dropped = self.keyspaces.remove(&id).expect("a keyspace");
+                    self.dropped.insert(id, (sequence, dropped.name));
+                }
                 4 => {
                     let [keyspace, level, _run, number] = body.varints();
                     let [length, entries, tombstones, first_sequence, last_sequence] =
@@ -271,8 +277,8 @@ impl Manifest {
                 }
                 14 => {
                     let [required, _optional] = body.varints();
-                    let known = "range deletes, expiry and merges are the required features";
-                    assert_eq!(required & !7, 0, "{known}");
+                    let known = "range deletes, expiry, merges and drops are the required features";
+                    assert_eq!(required & !0x17, 0, "{known}");
                 }
                 15 => {
                     let ([file, _log, _offset, length], _salt) = (body.varints(), body.take(8));
@@ -286,7 +292,7 @@ impl Manifest {
                 18 => {
                     let [keyspace, features] = body.varints();
                     self.keyspace(keyspace).features |= features;
-                    assert!(matches!(self.keyspace(keyspace).features, 2 | 4), "one kind");
+                    assert!(matches!(self.keyspace(keyspace).features, 0 | 2 | 4), "one kind");
                 }
                 19 => {
                     let (lineage, _start) = (u64_at(body.take(8), 0), body.varint());
@@ -311,6 +317,9 @@ impl Manifest {
                 last = number;
             }
         }
+        let first = self.retained.values().next().map(|([_, first, ..], _)| *first);
+        let oldest = first.unwrap_or(self.log_start);
+        self.dropped.retain(|_, (sequence, _)| *sequence >= oldest);
         for [keyspace, table] in dropped {
             self.keyspace(keyspace).tables.remove(&table).expect("a dropped table is there");
         }

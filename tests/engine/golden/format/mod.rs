@@ -46,6 +46,8 @@ pub enum Change {
     Merge(u64, Operand),
     /// Deletes the keys from this one on, before another if there is an end.
     DeleteRange(Option<Vec<u8>>),
+    /// Drops the keyspace, whose name stands in place of a key.
+    DropKeyspace,
 }
 
 /// Values of a key, each from a sequence on.
@@ -130,6 +132,8 @@ pub struct Store {
     pub recycled: usize,
     /// Logs that are retained for the change feed.
     pub retained: usize,
+    /// Dropped keyspaces of the manifest whose batch is in a live log.
+    pub dropped: usize,
 }
 
 /// The value of an entry of kind 4.
@@ -186,6 +190,12 @@ impl Store {
             let bytes = manifest.file(files, log::KIND, *file);
             let through = manifest.ends.get(number).copied();
             for entry in log::read(&mut store, &bytes, [*salt, *number], through, &mut next) {
+                if let Change::DropKeyspace = entry.change {
+                    let named = (entry.sequence, String::from_utf8(entry.key).expect("a name"));
+                    assert_eq!(manifest.dropped[&entry.keyspace], named);
+                    store.dropped += 1;
+                    continue;
+                }
                 let flushed = manifest.keyspaces.get(&entry.keyspace).map(|k| k.flushed);
                 // Entries that are in a table, or in a dropped keyspace, are skipped.
                 if flushed.is_some_and(|flushed| entry.sequence > flushed) {
@@ -225,6 +235,7 @@ impl Store {
                     drop(entries.insert(entry.key, value));
                 }
                 Change::PutExpiring(..) | Change::Delete => drop(entries.remove(&entry.key)),
+                Change::DropKeyspace => panic!("its keyspace is gone"),
                 Change::DeleteRange(to) => entries
                     .retain(|key, _| *key < entry.key || to.as_ref().is_some_and(|to| key >= to)),
             }

@@ -1,4 +1,5 @@
-//! `advise`: simulates the workload of a store or a trace under every policy, and says which one to choose, and why.
+//! `advise`: simulates the workload of a store, a trace or another engine's history under every policy, and says which
+//! one to choose, and why.
 //!
 //! * `recorded` - the policy, the sizes and the workload of a trace or a store.
 //! * `candidates` - the policies that are compared, and their simulations.
@@ -13,7 +14,7 @@ use crate::background::Background;
 use crate::commands::simulate::device;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::{interrupt, store};
+use crate::{foreign, interrupt, store};
 use candidates::{candidates, simulate};
 use clap::{Args, value_parser};
 use recorded::Recorded;
@@ -27,12 +28,14 @@ use terrane_sim::advice::{self, Costs};
 use terrane_sim::{Config, Device, Mix};
 
 pub const EXAMPLES: &str = "\
-DIR|TRACE is a store, or a trace that `terrane simulate --trace` or the visualizer wrote. A store does not record
-its operations, so --mix and --rate name them. Nothing is changed without --apply, which needs a store.
+PLACE is a store, or a trace that `terrane simulate --trace` or the visualizer wrote, or the MANIFEST of a store of
+RocksDB, Pebble or LevelDB. Neither a store nor a MANIFEST records reads, so --mix names them; --rate is of a store
+unknown as well. Nothing is changed without --apply, which needs a store.
 
 Examples:
   terrane advise db --mix '{\"update\":0.2,\"read\":0.7,\"scan\":0.1}' --rate 20000
   terrane advise trace.ndjson --space 1.5
+  terrane advise rocksdb/MANIFEST-000005 --mix '{\"update\":0.5,\"read\":0.5}'
   terrane advise db --mix '{\"update\":1}' --apply";
 
 /// JSON that --mix accepts.
@@ -41,10 +44,9 @@ const MIX: &str = r#"{"update":0.5,"read":0.4,"scan":0.1}"#;
 /// Advise a compaction policy for a store or a recorded trace, by simulating all of them
 #[derive(Args)]
 pub struct AdviseArgs {
-    /// Advise on this store, or on the trace in this file
-    #[arg(value_name = "DIR|TRACE")]
+    /// Advise on this store, or on the trace or the MANIFEST in this file
     pub place: PathBuf,
-    /// Use this keyspace of the store, rather than the default one
+    /// Use this keyspace of the store or column family of the MANIFEST, rather than the default one
     #[arg(long, value_name = "NAME")]
     pub keyspace: Option<String>,
     /// Assume these shares of operations, as in a workload of `simulate`; of a store half updates, half gets otherwise
@@ -105,17 +107,23 @@ pub fn run(args: &AdviseArgs) -> Result<(), Failure> {
     let keyspace = args.keyspace.clone().unwrap_or_else(|| DEFAULT_KEYSPACE.to_owned());
     let at = At { dir: place.clone(), keyspace };
     store::present(place)?;
-    let is_trace = is_trace(place)?;
-    let of_stores = [("--apply", args.apply), ("--keyspace", args.keyspace.is_some())];
-    if let Some((option, _)) = of_stores.iter().find(|(_, given)| is_trace && *given) {
+    let kind = kind(place)?;
+    let of_stores = match kind {
+        Kind::Store => None,
+        Kind::Trace if args.keyspace.is_some() => Some(("--keyspace", "trace")),
+        Kind::Trace => args.apply.then_some(("--apply", "trace")),
+        Kind::Manifest => args.apply.then_some(("--apply", "MANIFEST")),
+    };
+    if let Some((option, found)) = of_stores {
         let sentence =
-            format!("expected a store for {option}, found the trace {}", place.display());
+            format!("expected a store for {option}, found the {found} {}", place.display());
         return Err(Failure::new(Exit::Usage, sentence));
     }
     let mut recorded = None;
-    match is_trace {
-        true => recorded = Some(recorded::trace(place)?),
-        false => store::read(&at, |opened| {
+    match kind {
+        Kind::Trace => recorded = Some(recorded::trace(place)?),
+        Kind::Manifest => recorded = Some(recorded::manifest(place, args.keyspace.as_deref())?),
+        Kind::Store => store::read(&at, |opened| {
             recorded = Some(recorded::store(opened)?);
             Ok(())
         })?,
@@ -136,15 +144,26 @@ pub fn run(args: &AdviseArgs) -> Result<(), Failure> {
     out.finish()
 }
 
-/// Whether the path is a trace: a file that starts with a JSON object, as no store does.
-fn is_trace(place: &Path) -> Result<bool, Failure> {
+/// Content of a path.
+enum Kind {
+    Store,
+    Trace,
+    Manifest,
+}
+
+/// Recognizes a trace by the JSON object that it starts with, which no store does, and a MANIFEST by its first record.
+fn kind(place: &Path) -> Result<Kind, Failure> {
     if !place.is_file() {
-        return Ok(false);
+        return Ok(Kind::Store);
     }
     let mut start = [0];
     let unread = |e| Failure::io(&format!("read {}", place.display()), &e);
     let read = File::open(place).and_then(|mut file| file.read(&mut start)).map_err(unread)?;
-    Ok(read == 1 && start == *b"{")
+    Ok(match read == 1 && start == *b"{" {
+        true => Kind::Trace,
+        false if foreign::is_manifest(place)? => Kind::Manifest,
+        false => Kind::Store,
+    })
 }
 
 fn advise(Recorded { config, assumed }: Recorded, space_max: f64) -> Result<Advice, Failure> {

@@ -5,9 +5,11 @@
 //!    policies observed, the workers are the most merges that ran at once, and the keys are the entries of the
 //!    largest run, which has each key once.
 //! 3. A store has its tables and its policy. It does not record which operations they came from.
+//! 4. The MANIFEST of another engine becomes a trace, in which reads are not recorded.
 
 use super::AdviseArgs;
 use crate::exit::{Exit, Failure};
+use crate::foreign::Foreign;
 use crate::store::Opened;
 use serde::Deserialize;
 use std::collections::{HashMap, HashSet};
@@ -15,7 +17,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use terrane::Options;
-use terrane_policy::{PolicyOptions, Shape};
+use terrane_policy::{Leveled, PolicyOptions, Shape};
 use terrane_sim::{Clients, Config, Mix, Phase, Workload};
 
 /// A recorded store: its policy, sizes and workload as a configuration, and the assumptions in it.
@@ -29,16 +31,20 @@ const HALF: &str = "half of the operations are updates, half are gets; --mix nam
 const DEVICE: &str = "the device is the default of `simulate`; --device names another";
 const UNHURRIED: &str = "operations run as fast as they can; --rate limits them";
 
+const DEFAULTS: &str = "the policy is RocksDB's default, as no OPTIONS file names another";
+
 /// A line of a trace, as far as it counts here.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 enum Line {
     Header {
-        policy: PolicyOptions,
+        policy: Option<PolicyOptions>,
         simulation: Option<Box<Config>>,
+        /// The engine, if it is another.
+        engine: Option<String>,
     },
     Shape {
-        policy: PolicyOptions,
+        policy: Option<PolicyOptions>,
         levels: Vec<Level>,
     },
     PolicyChanged {
@@ -137,6 +143,8 @@ impl Sums {
 struct Sum {
     policy: Option<PolicyOptions>,
     simulation: Option<Box<Config>>,
+    /// Whether another engine's history is recorded, which has no reads.
+    is_foreign: bool,
     flushed: Sums,
     memtables: u64,
     memtable_bytes: u64,
@@ -153,12 +161,13 @@ struct Sum {
 impl Sum {
     fn take(&mut self, line: Line) {
         match line {
-            Line::Header { policy, simulation } => {
-                self.policy = Some(policy);
+            Line::Header { policy, simulation, engine } => {
+                self.policy = policy;
                 self.simulation = simulation;
+                self.is_foreign = engine.is_some();
             }
             Line::Shape { policy, levels } => {
-                self.policy = Some(policy);
+                self.policy = policy.or(self.policy.take());
                 for run in levels.into_iter().flat_map(|level| level.runs) {
                     self.add(run.id, &run.tables);
                 }
@@ -252,10 +261,14 @@ impl Sum {
             key_bytes,
             value_bytes,
             workers: self.workers.max(1),
-            workload: workload(self.keys(), self.mix(), self.rate()),
+            workload: match self.is_foreign {
+                true => workload(self.keys(), half(), 2.0 * self.rate()),
+                false => workload(self.keys(), self.mix(), self.rate()),
+            },
             ..Config::default()
         };
-        Some(Recorded { config, assumed: vec![UNIFORM, DEVICE] })
+        let assumed = if self.is_foreign { vec![HALF] } else { Vec::new() };
+        Some(Recorded { config, assumed: [assumed, vec![UNIFORM, DEVICE]].concat() })
     }
 }
 
@@ -285,6 +298,35 @@ pub fn trace(path: &Path) -> Result<Recorded, Failure> {
     })
 }
 
+/// Reads the MANIFEST of another engine's store.
+pub fn manifest(path: &Path, family: Option<&str>) -> Result<Recorded, Failure> {
+    let foreign = Foreign::open(path, family)?;
+    let policy = foreign.policy.clone().unwrap_or_else(|| {
+        let (level_base_bytes, target_file_bytes) = (256 << 20, 64 << 20);
+        Leveled { level_base_bytes, target_file_bytes, ..Leveled::default() }.into()
+    });
+    let history = foreign.history(Some(&policy));
+    let mut sum = Sum::default();
+    for line in &history.lines {
+        // As the lines of a trace are read, which these are.
+        let line = serde_json::to_string(line).and_then(|text| serde_json::from_str(&text));
+        sum.take(line.unwrap_or(Line::Other));
+    }
+    let mut recorded = sum.recorded().ok_or_else(|| {
+        let expected = "expected a MANIFEST with a flush after its start";
+        Failure::new(Exit::Input, format!("{}: {expected}", path.display()))
+    })?;
+    if !history.is_timed {
+        let clients = recorded.config.workload.phases.iter_mut().flat_map(|one| &mut one.clients);
+        clients.for_each(|clients| clients.rate = 0.0);
+        recorded.assumed.push(UNHURRIED);
+    }
+    if foreign.policy.is_none() {
+        recorded.assumed.push(DEFAULTS);
+    }
+    Ok(recorded)
+}
+
 /// Reads the tables of a store.
 pub fn store(opened: &Opened) -> Result<Recorded, Failure> {
     let shape: &Shape = &*opened.keyspace.shape()?;
@@ -305,17 +347,21 @@ pub fn store(opened: &Opened) -> Result<Recorded, Failure> {
     }
     let (key_bytes, value_bytes) = sums.sizes();
     let options = Options::default();
-    let mix = Mix { update: 1.0, read: 1.0, ..Mix::default() };
     let config = Config {
         policy: opened.keyspace.policy()?,
         buffer_bytes: options.memtable_bytes,
         key_bytes,
         value_bytes,
         workers: options.workers.max(1),
-        workload: workload(keys, mix, 0.0),
+        workload: workload(keys, half(), 0.0),
         ..Config::default()
     };
     Ok(Recorded { config, assumed: vec![HALF, UNHURRIED, UNIFORM, DEVICE] })
+}
+
+/// Updates and gets alike.
+fn half() -> Mix {
+    Mix { update: 1.0, read: 1.0, ..Mix::default() }
 }
 
 fn workload(keys: u64, mix: Mix, rate: f64) -> Workload {

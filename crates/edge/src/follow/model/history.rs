@@ -113,7 +113,7 @@ pub struct History {
     /// The last cursor, and the state there.
     last: Option<FeedCursor>,
     current: State,
-    /// The state after the write whose outcome is not known.
+    /// The state after the write or removal whose outcome is not known.
     pending: Option<State>,
     /// The rows of writes that were acknowledged as durable.
     acknowledged: BTreeSet<Vec<u8>>,
@@ -127,23 +127,23 @@ impl History {
         self.pending = Some(after);
     }
 
-    /// Notes that the write was committed at a cursor.
+    /// Notes that the write or the removal was committed at a cursor.
     pub fn committed(&mut self, at: FeedCursor) {
         if let Some(after) = self.pending.take() {
             self.set(at, after);
         }
     }
 
-    /// Notes that the write was refused.
+    /// Notes that the write was refused, or that there was nothing to remove.
     pub fn refused(&mut self) {
         self.pending = None;
     }
 
-    /// Notes that the keyspace that is dropped at times has no rows.
-    pub fn dropped(&mut self, at: FeedCursor) {
-        let mut after = std::mem::take(&mut self.current);
+    /// Notes that the removal of the keyspace that is dropped at times is under way.
+    pub fn attempt_drop(&mut self) {
+        let mut after = self.current.clone();
         after.retain(|(keyspace, _), _| *keyspace != EXTRA);
-        self.set(at, after);
+        self.pending = Some(after);
     }
 
     /// Notes that a durable write was acknowledged.
@@ -167,11 +167,7 @@ impl History {
 
     /// Checks that a replica has the rows of the server at its cursor.
     pub fn check_replica(&self, cursor: FeedCursor, rows: &State) -> Verdict {
-        let expected = self.at(cursor)?;
-        // A snapshot that is sent while a keyspace is dropped may lack it. Its cursor is refused.
-        let is_past = self.last.is_some_and(|last| last.lineage != cursor.lineage);
-        let counts = |row: &(&(&'static str, Vec<u8>), &Vec<u8>)| !is_past || row.0.0 != EXTRA;
-        let (mut found, mut wanted) = (rows.iter().filter(counts), expected.iter().filter(counts));
+        let (mut found, mut wanted) = (rows.iter(), self.at(cursor)?.iter());
         loop {
             match (found.next(), wanted.next()) {
                 (None, None) => return Ok(()),
@@ -192,17 +188,14 @@ impl History {
             return Ok(());
         };
         let pending = self.pending.take();
-        let mut expected = match (last.lineage == at.lineage, at.sequence.cmp(&last.sequence)) {
+        let expected = match (last.lineage == at.lineage, at.sequence.cmp(&last.sequence)) {
             (true, std::cmp::Ordering::Greater) => {
                 pending.ok_or_else(|| format!("a batch at {at} that nobody wrote"))?
             }
             (true, _) => self.at(at)?.clone(),
-            // The keyspace was dropped, or the store is new.
+            // The store is new.
             (false, _) => self.current.clone(),
         };
-        if last.lineage != at.lineage {
-            expected.retain(|(keyspace, _), _| *keyspace != EXTRA);
-        }
         if *shown != expected {
             return Err(format!("the server has other rows at {at} than were written"));
         }

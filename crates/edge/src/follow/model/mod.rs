@@ -77,7 +77,8 @@ fn each_broken_rule_of_replication_is_noticed() {
 
 #[test]
 fn each_broken_rule_of_the_feed_is_noticed() {
-    for rule in [EngineRule::FeedAfterSync, EngineRule::CursorOfLineage] {
+    for rule in [EngineRule::FeedAfterSync, EngineRule::CursorOfLineage, EngineRule::DropBeforeEdit]
+    {
         is_noticed(&format!("{rule:?}"), |seed| rule.broken(|| play(seed, None)));
     }
 }

@@ -6,7 +6,7 @@ use super::network::{Connection, Letter, Network, Write};
 use super::{Flaw, Verdict};
 use crate::http::{Filter, Format, Moment};
 use std::collections::BTreeMap;
-use terrane::{Changes, Condition, Db, Durability, ErrorKind, FeedCursor, Outcome};
+use terrane::{Changes, Closed, Condition, Db, Durability, ErrorKind, FeedCursor, Outcome};
 use terrane_workload::Random;
 
 /// The form of lines that replicas read.
@@ -116,10 +116,17 @@ impl Server {
         let mut lines = Vec::new();
         let left = match sending {
             Sending::Snapshot(moment) => {
-                self.machine.checked(moment.page())?.and_then(|(page, left)| {
-                    lines = page;
-                    left.map(|left| Sending::Snapshot(Box::new(left)))
-                })
+                match moment.page() {
+                    // A keyspace was dropped meanwhile.
+                    Err(e) if matches!(e.kind(), ErrorKind::Closed(Closed::Keyspace)) => {
+                        lines = br#"{"error":{"status":404,"detail":"dropped"}}"#.to_vec();
+                        None
+                    }
+                    paged => self.machine.checked(paged)?.and_then(|(page, left)| {
+                        lines = page;
+                        left.map(|left| Sending::Snapshot(Box::new(left)))
+                    }),
+                }
             }
             Sending::Changes(mut changes) => {
                 let cursor = changes.cursor();
@@ -147,9 +154,18 @@ impl Server {
     pub fn keep(&self, random: &mut Random, history: &mut History) -> Verdict {
         match random.below(12) {
             0 => {
-                let dropped = self.machine.run(|db| db.drop_keyspace(EXTRA))?;
-                if let (Some(true), Some(at)) = (dropped, self.cursor()) {
-                    history.dropped(at);
+                if self.machine.db().is_some() {
+                    history.attempt_drop();
+                }
+                let dropped = self.machine.run(|db| {
+                    let is_there = db.drop_keyspace(EXTRA)?;
+                    let sequence = db.latest_sequence();
+                    Ok(is_there.then(|| FeedCursor { sequence, ..db.feed_cursor() }))
+                })?;
+                match dropped {
+                    Some(Some(at)) => history.committed(at),
+                    Some(None) => history.refused(),
+                    None => {}
                 }
             }
             1 | 2 => drop(self.machine.run(Db::flush)?),

@@ -1,9 +1,10 @@
 //! State of Vertiorizon: its layout, its counters, and a window of operations.
 //!
-//! Encoded as [`Counts`]: n, the level of V1, l, the merge policy (0 leveling, 1 tiering), whether the
-//! horizontal part was made by this policy (0 or 1), the slack of the first counter and the repeated share
-//! of a buffer (thousandths), the l counters, then for each part of the window, the oldest first, updates,
-//! point reads and range reads.
+//! Encoded as [`Counts`]: n, the level of V1, l, the merge policy (0 leveling, 1 tiering, and 2 more if V1 and V2
+//! are tiered), whether the horizontal part was made by this policy (0 or 1), the slack of the first counter and the
+//! repeated share of a buffer (thousandths), the l counters, then for each part of the window, the oldest first,
+//! updates, point reads and range reads, then the nanoseconds of a block that is read and of a page that is merged,
+//! which earlier states do not have.
 
 use crate::context::Observed;
 use crate::policy::Installed;
@@ -25,6 +26,8 @@ pub(crate) struct Memory {
     pub(crate) vertical: usize,
     /// l, the merge policy, the counters and their slack.
     pub(crate) counters: Counters,
+    /// The merge policy of V1 and V2, if it is tuned.
+    pub(crate) below: MergePolicy,
     /// Whether all of the horizontal part was put there by the counters.
     pub(crate) counted: bool,
     pub(crate) learned: Learned,
@@ -37,6 +40,8 @@ pub(crate) struct Learned {
     pub(crate) repeated: u64,
     /// The window, oldest part first.
     pub(super) window: Vec<Operations>,
+    /// Nanoseconds of a block that is read at random, and of a page that is merged; 0 if they are not known.
+    pub(super) costs: [u64; 2],
 }
 
 impl Memory {
@@ -47,7 +52,8 @@ impl Memory {
         counters: Counters,
         learned: Learned,
     ) -> Self {
-        Memory { counts: Counts::default(), buffers, vertical, counters, counted, learned }
+        let below = MergePolicy::Leveling;
+        Memory { counts: Counts::default(), buffers, vertical, counters, below, counted, learned }
     }
 
     /// l.
@@ -60,22 +66,27 @@ impl Memory {
         let counts = Counts::read_any(state)?;
         let (&[buffers, vertical, levels, merge, counted, slack, repeated], rest) =
             counts.numbers.split_first_chunk()?;
-        let merge = match merge {
-            0 => MergePolicy::Leveling,
-            1 => MergePolicy::Tiering,
+        let both = [MergePolicy::Leveling, MergePolicy::Tiering];
+        let policy = |at: u64| usize::try_from(at).ok().and_then(|at| both.get(at).copied());
+        let (merge, below) = (policy(merge % 2)?, policy(merge / 2)?);
+        let (counters, window) = rest.split_at_checked(usize::try_from(levels).ok()?)?;
+        let (window, costs) = window.as_chunks();
+        let costs = match *costs {
+            [] => [0; 2],
+            [block, page] => [block, page],
             _ => return None,
         };
-        let (counters, window) = rest.split_at_checked(usize::try_from(levels).ok()?)?;
-        let (window, []) = window.as_chunks() else { return None };
         let vertical = usize::try_from(vertical).ok()?;
         let is_sound = buffers > 0 && levels > 0 && (1..64).contains(&vertical) && counted <= 1;
         let counters = Counters { merge, counts: counters.to_vec(), slack };
-        let (counted, learned) = (counted == 1, Learned { repeated, window: window.to_vec() });
+        let learned = Learned { repeated, window: window.to_vec(), costs };
+        let counted = counted == 1;
         is_sound.then(|| Memory {
             counts: counts.clone(),
             buffers,
             vertical,
             counters,
+            below,
             counted,
             learned,
         })
@@ -88,13 +99,15 @@ impl Memory {
             self.buffers,
             self.vertical as u64,
             counts.len() as u64,
-            u64::from(*merge == MergePolicy::Tiering),
+            u64::from(*merge == MergePolicy::Tiering)
+                + 2 * u64::from(self.below == MergePolicy::Tiering),
             u64::from(self.counted),
             *slack,
             self.learned.repeated,
         ];
         numbers.extend(counts);
         numbers.extend(self.learned.window.as_flattened());
+        numbers.extend(self.learned.costs);
         self.counts.with(numbers).state()
     }
 
@@ -107,6 +120,10 @@ impl Memory {
 impl Learned {
     /// Adds operations to a window of this many.
     pub(crate) fn observe(&mut self, observed: &Observed, window: u64) {
+        for (known, found) in self.costs.iter_mut().zip([observed.block_nanos, observed.page_nanos])
+        {
+            *known = if found > 0 { found } else { *known };
+        }
         let more = [observed.updates, observed.point_reads, observed.range_reads];
         if more == [0; 3] {
             return;
@@ -127,6 +144,12 @@ impl Learned {
             all = all.saturating_sub(first);
             self.window.remove(0);
         }
+    }
+
+    /// Time of a page that is merged over that of a block that is read at random, if both are known.
+    pub(super) fn page(&self) -> Option<f64> {
+        let [block, page] = self.costs;
+        (block > 0 && page > 0).then(|| page as f64 / block as f64)
     }
 
     /// The operations of the window.

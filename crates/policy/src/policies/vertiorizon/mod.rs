@@ -9,7 +9,10 @@
 //! 2. **Drain.** The admission with which the part holds n buffers, or its tiering counters are all 0, is
 //!    merged with all of it into V1. It waits while V1 is over its capacity. Then, with the part empty:
 //!    n is multiplied by 1 + 1/T, and grows by at least one buffer, if V2 is full; and l and the merge
-//!    policy are chosen again (`tuning.rs`), if they are not fixed, for the operations of a sliding window.
+//!    policy are chosen again (`tuning.rs`), if they are not fixed, for the operations of a sliding window, and so is
+//!    the merge policy of V1 and V2, once it is known what a block that is read costs beside a page that is merged.
+//!    Where they were tiered and are leveled from now on, V1 becomes one run at once, and V2 by merges in place, table
+//!    by table.
 //! 3. **V1 over its capacity** goes into V2 by partial compactions: the table that overlaps least; if tiered,
 //!    as in `toolkit/partial_tiering.rs`, and V2 with more than T runs is merged in place.
 //! 4. **Levels.** V1 and V2 are the two levels below the horizontal part. When l changes, levels are added
@@ -52,9 +55,9 @@ pub struct Vertiorizon {
     /// l; 0 for what costs least.
     pub levels: u64,
     /// The merge policy of the horizontal part.
-    pub merge_policy: HorizontalMerge,
+    pub merge_policy: MergeChoice,
     /// The merge policy of V1 and V2.
-    pub vertical_merge_policy: MergePolicy,
+    pub vertical_merge_policy: MergeChoice,
     /// Operations of the window for which the part is tuned.
     pub window: u64,
     /// Whether leveling is merged less often where buffers repeat keys.
@@ -69,9 +72,9 @@ pub struct Vertiorizon {
     pub filters: Filters,
 }
 
-/// The merge policy of a horizontal part.
+/// The choice of a merge policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum HorizontalMerge {
+pub enum MergeChoice {
     /// The design with the least cost.
     #[default]
     Tuned,
@@ -81,7 +84,18 @@ pub enum HorizontalMerge {
     Tiering,
 }
 
-impl Choose for HorizontalMerge {
+impl MergeChoice {
+    /// Returns the policy, unless it is tuned.
+    fn fixed(self) -> Option<MergePolicy> {
+        match self {
+            MergeChoice::Tuned => None,
+            MergeChoice::Leveling => Some(MergePolicy::Leveling),
+            MergeChoice::Tiering => Some(MergePolicy::Tiering),
+        }
+    }
+}
+
+impl Choose for MergeChoice {
     fn among(&self) -> &'static [&'static str] {
         &["tuned", "leveling", "tiering"]
     }
@@ -92,9 +106,9 @@ impl Choose for HorizontalMerge {
 
     fn choose(&mut self, at: usize) {
         *self = match at {
-            1 => HorizontalMerge::Leveling,
-            2 => HorizontalMerge::Tiering,
-            _ => HorizontalMerge::Tuned,
+            1 => MergeChoice::Leveling,
+            2 => MergeChoice::Tiering,
+            _ => MergeChoice::Tuned,
         };
     }
 }
@@ -106,8 +120,8 @@ impl Default for Vertiorizon {
             buffers: 0,
             data_bytes: 0,
             levels: 0,
-            merge_policy: HorizontalMerge::Tuned,
-            vertical_merge_policy: MergePolicy::Leveling,
+            merge_policy: MergeChoice::Tuned,
+            vertical_merge_policy: MergeChoice::Leveling,
             window: 1 << 20,
             skew: false,
             backbone: false,
@@ -153,13 +167,14 @@ impl Vertiorizon {
     /// Makes a memory from a shape, with knowledge of the operations.
     fn memory_of(&self, shape: &Shape, learned: Learned) -> Memory {
         let buffers = self.buffers_for(shape);
-        let workload = self.workload(shape, learned.operations(), buffers, learned.repeated);
-        let counters = Self::counters(self.tune(&workload).1, buffers);
+        let workload = self.workload(shape, &learned, buffers);
+        let chosen = self.tune(&workload, MergePolicy::Leveling).1;
+        let counters = Self::counters(chosen, buffers);
         let deepest = shape.deepest();
         let taken = if self.backbone { deepest } else { deepest.saturating_sub(1) };
         let vertical = taken.max(counters.counts.len() + 1);
         let counted = shape.between(1, vertical).is_empty();
-        Memory::new(buffers, vertical, counted, counters, learned)
+        Memory { below: chosen.below, ..Memory::new(buffers, vertical, counted, counters, learned) }
     }
 
     fn counters(design: Design, buffers: u64) -> Counters {
@@ -167,13 +182,7 @@ impl Vertiorizon {
         Counters { slack, ..Counters::new(design.merge, design.levels, buffers) }
     }
 
-    fn workload(
-        &self,
-        shape: &Shape,
-        operations: memory::Operations,
-        buffers: u64,
-        repeated: u64,
-    ) -> Workload {
+    fn workload(&self, shape: &Shape, learned: &Learned, buffers: u64) -> Workload {
         let totals = shape.totals();
         let entry = totals.bytes() as f64 / totals.entries().max(1) as f64;
         let entries_of_a_page = if entry > 0.0 { (PAGE / entry).max(1.0) } else { 1.0 };
@@ -182,12 +191,20 @@ impl Vertiorizon {
             bytes => bytes as f64 * 8.0 / totals.entries().max(1) as f64,
         };
         let false_positives = (-bits * std::f64::consts::LN_2.powi(2)).exp();
-        let repeated = if self.skew { repeated as f64 / 1000.0 } else { 0.0 };
-        Workload { operations, buffers, entries_of_a_page, false_positives, repeated }
+        let repeated = if self.skew { learned.repeated as f64 / 1000.0 } else { 0.0 };
+        Workload {
+            operations: learned.operations(),
+            buffers,
+            entries_of_a_page,
+            false_positives,
+            repeated,
+            page: learned.page(),
+            size_ratio: self.size_ratio as f64,
+        }
     }
 
-    /// The designs that are compared, and the choice.
-    fn tune(&self, workload: &Workload) -> (Vec<Design>, Design) {
+    /// The designs that are compared, and the choice, where V1 and V2 have this merge policy.
+    fn tune(&self, workload: &Workload, below: MergePolicy) -> (Vec<Design>, Design) {
         let backbone = self.backbone.then(|| {
             let enough = |levels: u32| self.size_ratio.saturating_pow(levels) >= workload.buffers;
             (1..tuning::LEVELS_MAX as u32)
@@ -195,16 +212,16 @@ impl Vertiorizon {
                 .map_or(tuning::LEVELS_MAX, u64::from)
         });
         let levels = backbone.or((self.levels > 0).then_some(self.levels));
-        let merge = match self.merge_policy {
-            _ if self.backbone => Some(MergePolicy::Tiering),
-            HorizontalMerge::Tuned => None,
-            HorizontalMerge::Leveling => Some(MergePolicy::Leveling),
-            HorizontalMerge::Tiering => Some(MergePolicy::Tiering),
+        let merge =
+            if self.backbone { Some(MergePolicy::Tiering) } else { self.merge_policy.fixed() };
+        let fixed = match self.backbone {
+            true => Some(MergePolicy::Leveling),
+            false => self.vertical_merge_policy.fixed(),
         };
-        let designs = workload.designs(levels, merge);
+        let designs = workload.designs(levels, merge, fixed);
         let merge = MergePolicy::Leveling;
-        let any = Design { levels: 1, merge, slack: 0, cost: 0.0 };
-        let chosen = cheapest(&designs).unwrap_or(any);
+        let any = Design { levels: 1, merge, below: merge, slack: 0, cost: 0.0 };
+        let chosen = cheapest(&designs, below).unwrap_or(any);
         (designs, chosen)
     }
 
@@ -227,13 +244,16 @@ impl Vertiorizon {
     }
 
     /// Whether V1 and V2 are one run each.
-    fn is_leveled(&self) -> bool {
-        self.vertical_merge() == MergePolicy::Leveling
+    fn is_leveled(&self, memory: &Memory) -> bool {
+        self.vertical_merge(memory) == MergePolicy::Leveling
     }
 
     /// Returns the merge policy of V1 and V2; the level below the backbone is leveled.
-    fn vertical_merge(&self) -> MergePolicy {
-        if self.backbone { MergePolicy::Leveling } else { self.vertical_merge_policy }
+    fn vertical_merge(&self, memory: &Memory) -> MergePolicy {
+        match self.backbone {
+            true => MergePolicy::Leveling,
+            false => self.vertical_merge_policy.fixed().unwrap_or(memory.below),
+        }
     }
 
     /// After a drain: n grows, and the part is tuned.
@@ -242,10 +262,10 @@ impl Vertiorizon {
             memory.buffers =
                 memory.buffers.saturating_add((memory.buffers / self.size_ratio).max(1));
         }
-        let (operations, repeated) = (memory.learned.operations(), memory.learned.repeated);
-        let workload = self.workload(shape, operations, memory.buffers, repeated);
-        let (designs, chosen) = self.tune(&workload);
+        let workload = self.workload(shape, &memory.learned, memory.buffers);
+        let (designs, chosen) = self.tune(&workload, memory.below);
         memory.counters = Self::counters(chosen, memory.buffers);
+        memory.below = chosen.below;
         memory.counted = true;
         Tuned { designs, chosen, buffers: memory.buffers }
     }
@@ -308,7 +328,7 @@ impl Policy for Vertiorizon {
     fn status(&self, shape: &Shape, state: &[u8]) -> PolicyStatus {
         let memory = self.memory(state, shape);
         let mut capacities = memory.counters.capacities(self.level_base_bytes);
-        let runs = self.is_leveled().then_some(1);
+        let runs = self.is_leveled(&memory).then_some(1);
         capacities.resize(memory.vertical, Capacity::default());
         let mut vertical = vec![self.v1_capacity(&memory), self.last_capacity(&memory)];
         vertical.truncate(if self.backbone { 1 } else { 2 });
@@ -393,7 +413,8 @@ impl Described for Vertiorizon {
             ),
             ParameterRef::choice(
                 "vertical-merge-policy",
-                "whether the two levels below it are one run or several",
+                "whether the two levels below it are one run or several; tuned only where it is known what reads \
+                 and merges cost, and leveling until then",
                 &mut self.vertical_merge_policy,
             ),
             ParameterRef::number(

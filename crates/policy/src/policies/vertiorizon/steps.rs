@@ -1,6 +1,6 @@
 //! Vertiorizon's plans: each step of its rule, for what it remembers.
 
-use super::Vertiorizon;
+use super::{MergeChoice, Vertiorizon};
 use super::memory::Memory;
 use crate::toolkit::format::{count, size};
 use crate::toolkit::group_builder::build_groups;
@@ -28,7 +28,7 @@ impl Vertiorizon {
             );
             let coming = view.shape.between(1, vertical);
             if !coming.is_empty() {
-                let target = self.vertical_merge().target(view, vertical);
+                let target = self.vertical_merge(memory).target(view, vertical);
                 let bytes = view.down_to(1, vertical - 1);
                 let there = Quantity::levels("bytes", 1, vertical - 1, bytes);
                 let none = Quantity::new("none", 0);
@@ -74,7 +74,7 @@ impl Vertiorizon {
         if !self.backbone && bytes > capacity || view.is_any_held(v1) {
             return None;
         }
-        let groups = self.vertical_merge().groups(view, &admission, v1);
+        let groups = self.vertical_merge(memory).groups(view, &admission, v1);
         let cause = match drain.unit {
             Unit::Bytes => "to half a buffer",
             _ => "and its counters are spent",
@@ -115,8 +115,10 @@ impl Vertiorizon {
     /// Step 3, and the second of step 6.
     pub(super) fn go_down(&self, view: &View, memory: &Memory, workers: usize) -> Option<Plan> {
         let (v1, v2) = (memory.vertical, memory.vertical + 1);
-        if self.is_leveled() {
-            let vertical = if self.backbone { v1..=v1 } else { v1..=v2 };
+        let is_tuned = !self.backbone && self.vertical_merge_policy == MergeChoice::Tuned;
+        if self.is_leveled(memory) {
+            // V2 is made one run table by table (below), not by one merge of nearly everything.
+            let vertical = if self.backbone || is_tuned { v1..=v1 } else { v1..=v2 };
             let is_free = |level: &usize| !view.running.writes_from(*level);
             let united = vertical.filter(is_free).find_map(|level| view.merge_into_one_run(level));
             if united.is_some() || self.backbone {
@@ -130,13 +132,16 @@ impl Vertiorizon {
         }
         let over = view.staying_term(v1, Relation::Greater).so(Effect::Leaves(v1));
         if over.is(Relation::Greater) {
-            return match self.vertical_merge_policy {
+            return match self.vertical_merge(memory) {
                 MergePolicy::Leveling => view.send_down(v1, Pick::LeastOverlap, 0, None),
                 MergePolicy::Tiering => view.send_down_tiered(v1, vec![over]),
             };
         }
-        let crowded = view.runs_term(v2, Relation::Greater, "size-ratio", self.size_ratio);
-        let is_due = crowded.is(Relation::Greater) && !self.is_leveled();
+        let crowded = match self.is_leveled(memory) {
+            true => view.one_run_term(v2),
+            false => view.runs_term(v2, Relation::Greater, "size-ratio", self.size_ratio),
+        };
+        let is_due = crowded.is(Relation::Greater) && (is_tuned || !self.is_leveled(memory));
         let terms = || vec![crowded.so(Effect::Merges(v2))];
         is_due.then(|| view.merge_partly_in_place(v2, terms()))?
     }

@@ -66,7 +66,8 @@ fn repetition_is_measured_at_level_1_and_weighs_a_quarter() {
 #[test]
 fn the_cost_model_knows_the_entries_of_a_page_and_the_filters() {
     let policy = Vertiorizon::default();
-    let workload = |shape: &Shape| policy.workload(shape, [1, 2, 3], 12, 250);
+    let learned = Learned { repeated: 250, window: vec![[1, 2, 3]], ..Learned::default() };
+    let workload = |shape: &Shape| policy.workload(shape, &learned, 12);
     for (bytes, entries, filter_bytes, of_a_page, bits) in [
         (4096, 64, 0, 64.0, BITS),
         (8192, 64, 40, 32.0, 5.0),
@@ -81,7 +82,12 @@ fn the_cost_model_knows_the_entries_of_a_page_and_the_filters() {
     }
     assert_eq!(workload(&Shape::default()).entries_of_a_page, 1.0);
     let skewed = Vertiorizon { skew: true, ..policy };
-    assert_eq!(skewed.workload(&Shape::default(), [0; 3], 12, 250).repeated, 0.25);
+    assert_eq!(skewed.workload(&Shape::default(), &learned, 12).repeated, 0.25);
+    assert_eq!(skewed.workload(&Shape::default(), &learned, 12).page, None);
+    for (costs, page) in [([0, 5], None), ([5, 0], None), ([80_000, 20_000], Some(0.25))] {
+        let learned = Learned { costs, ..Learned::default() };
+        assert_eq!(skewed.workload(&Shape::default(), &learned, 12).page, page);
+    }
 }
 
 const WORKLOAD: Workload = Workload {
@@ -90,6 +96,8 @@ const WORKLOAD: Workload = Workload {
     entries_of_a_page: 4.0,
     false_positives: 0.1,
     repeated: 0.0,
+    page: None,
+    size_ratio: 6.0,
 };
 
 #[test]
@@ -99,7 +107,8 @@ fn a_design_costs_its_reads_and_writes_by_their_shares() {
     let Rehearsal { written, runs, .. } =
         tuning::rehearse(36, Counters::new(MergePolicy::Leveling, 2, 36), WORKLOAD.repeated);
     let expected = 0.125 * written / (36.0 * 4.0) + (0.25 * 0.1 + 0.625) * runs;
-    let cost = WORKLOAD.cost(2, MergePolicy::Leveling, 0);
+    let merge = MergePolicy::Leveling;
+    let cost = WORKLOAD.cost(Design { levels: 2, merge, below: merge, slack: 0, cost: 0.0 });
     assert!((cost / expected - 1.0).abs() < 1e-9, "{cost} {expected}");
 }
 
@@ -119,7 +128,8 @@ fn what_a_rehearsed_round_writes_is_less_what_buffers_repeat() {
 
 #[test]
 fn costs_are_reported_in_pages_for_a_thousand_operations() {
-    let design = |levels, cost| Design { levels, merge: MergePolicy::Tiering, slack: 0, cost };
+    let (merge, below) = (MergePolicy::Tiering, MergePolicy::Leveling);
+    let design = |levels, cost| Design { levels, merge, below, slack: 0, cost };
     let (chosen, other) = (design(2, 0.5), design(3, 0.75));
     let tuned = Tuned { designs: vec![chosen, other], chosen, buffers: 12 };
     let [term] = &tuned.decision([1, 1, 1]).reason.terms[..] else { panic!("one other") };
@@ -133,7 +143,7 @@ fn slack_grows_as_long_as_less_is_written_level_by_level() {
         for levels in 2..4 {
             for repeated in [0.05, 0.3, 0.6, 0.9, 1.0] {
                 let workload = Workload { buffers, repeated, ..WORKLOAD };
-                let designs = workload.designs(Some(levels), Some(MergePolicy::Leveling));
+                let designs = workload.designs(Some(levels), Some(MergePolicy::Leveling), None);
                 let written =
                     |slack| workload.round(levels, MergePolicy::Leveling, slack).1.level_by_level;
                 let falls = |slack: &u64| written(slack + 1) < written(*slack);
@@ -144,7 +154,7 @@ fn slack_grows_as_long_as_less_is_written_level_by_level() {
     }
     let none = |repeated, levels, merge| {
         let workload = Workload { repeated, ..WORKLOAD };
-        workload.designs(Some(levels), Some(merge))[0].slack
+        workload.designs(Some(levels), Some(merge), None)[0].slack
     };
     assert!(none(0.6, 2, MergePolicy::Leveling) > 0);
     assert_eq!(none(0.04, 2, MergePolicy::Leveling), 0);
@@ -195,10 +205,66 @@ fn a_memory_is_read_from_its_state_and_impossible_ones_are_none() {
     ] {
         assert_eq!(Memory::read(&none.state()), None);
     }
-    // The flags, a byte behind the numbers before them: merge policy and whether it counted.
-    for at in [3, 4] {
+    // The flags, a byte behind the numbers before them: merge policies and whether it counted.
+    for (at, flag) in [(3, 4), (4, 2)] {
         let mut state = sound.state();
-        state[1 + 8 * at] = 2;
+        state[1 + 8 * at] = flag;
         assert_eq!(Memory::read(&state), None);
     }
+    // Without costs it is a state of an earlier release, without one of them none.
+    let known = Learned { costs: [7, 9], ..sound.learned.clone() };
+    let known = Memory { learned: known, below: MergePolicy::Tiering, ..sound };
+    let state = known.state();
+    assert_eq!(Memory::read(&state), Some(Memory { counts: Memory::read(&state).unwrap().counts, ..known.clone() }));
+    let earlier = Memory::read(&state[..state.len() - 16]).unwrap();
+    assert_eq!((earlier.below, earlier.learned.costs), (MergePolicy::Tiering, [0, 0]));
+    assert_eq!(Memory::read(&state[..state.len() - 8]), None);
+}
+
+/// Costs of a device on which a block takes as long as four merged pages.
+const MEASURED: Workload = Workload { page: Some(0.25), false_positives: 0.09, ..WORKLOAD };
+
+fn tuned(operations: [u64; 3], below: MergePolicy) -> Design {
+    let workload = Workload { operations, ..MEASURED };
+    tuning::cheapest(&workload.designs(None, None, None), below).unwrap()
+}
+
+#[test]
+fn by_the_devices_costs_reads_are_leveled_and_writes_are_tiered() {
+    use MergePolicy::{Leveling, Tiering};
+    let chosen = |updates, points, ranges| {
+        let Design { merge, below, .. } = tuned([updates, points, ranges], Leveling);
+        (merge, below)
+    };
+    assert_eq!(chosen(10, 90, 0), (Leveling, Leveling));
+    assert_eq!(chosen(50, 50, 0), (Leveling, Leveling));
+    assert_eq!(chosen(75, 0, 25), (Leveling, Leveling));
+    assert_eq!(chosen(90, 10, 0), (Tiering, Tiering));
+    // A page that is written like a block that is read: half updates are tiered as well.
+    let alike = Workload { operations: [50, 50, 0], page: None, ..MEASURED };
+    let designs = alike.designs(None, None, None);
+    assert_eq!(tuning::cheapest(&designs, Leveling).unwrap().merge, Tiering);
+    assert!(designs.iter().all(|design| design.below == Leveling), "unknown costs tune nothing there");
+}
+
+#[test]
+fn another_merge_policy_below_has_to_save_a_tenth() {
+    use MergePolicy::{Leveling, Tiering};
+    let design = |below, cost| Design { levels: 1, merge: Leveling, below, slack: 0, cost };
+    for (cost, chosen) in [(0.95, Leveling), (0.91, Leveling), (0.89, Tiering)] {
+        let designs = [design(Leveling, 1.0), design(Tiering, cost)];
+        assert_eq!(tuning::cheapest(&designs, Leveling).unwrap().below, chosen, "{cost}");
+        assert_eq!(tuning::cheapest(&designs, Tiering).unwrap().below, Tiering, "it is there");
+    }
+}
+
+#[test]
+fn measured_costs_stay_until_others_are_measured() {
+    let mut learned = Learned::default();
+    let observed = |block_nanos, page_nanos| Observed { block_nanos, page_nanos, ..Observed::default() };
+    for (found, known) in [((0, 0), [0, 0]), ((7, 0), [7, 0]), ((0, 5), [7, 5]), ((9, 4), [9, 4])] {
+        learned.observe(&observed(found.0, found.1), 1600);
+        assert_eq!(learned.costs, known);
+    }
+    assert_eq!(learned.page(), Some(4.0 / 9.0));
 }

@@ -6,8 +6,14 @@
 //! 2. With shares u, q and r of updates, point reads and range reads, an operation costs this number of
 //!    pages: `u * written / (n * entries of a page) + q * f * runs + r * runs`, where f is the rate of
 //!    false positives of a filter.
+//!    **Where the costs of the device are known,** a page that is merged counts by its time over that of a block that
+//!    is read at random. Merges run beside reads, and the slower of the two is the bound: an operation costs
+//!    `sqrt(reads^2 + merges^2)`, which is near the greater one. Then the totals count, not the differences of
+//!    designs: a point read fetches its own block, and the part below has runs and writes as well. If leveled, two, and
+//!    T * sqrt(2) for each entry, the paper's `T1 + T^2 / (2 * T1)`. If tiered, T / sqrt(2) + T, and 2 + T / 2: a
+//!    table goes down through both levels, and is merged in place in V2 with half of its runs.
 //! 3. Of all designs of 1 to log2 n levels the cheapest is chosen; of equals the one with fewer levels,
-//!    and leveling.
+//!    and leveling. Another merge policy below has to save a tenth, since the part below is rewritten for it.
 //! 4. **Skew.** Where buffers repeat the same keys, j of them together hold less than j buffers, so that a
 //!    level grows more slowly, and a merge of level 1 into the next, which rewrites what is repeated, is
 //!    worth less. With leveling the first counter gets slack as long as what cascades would write level by
@@ -31,6 +37,8 @@ pub(crate) const LEVELS_MAX: u64 = 16;
 pub(crate) struct Design {
     pub(crate) levels: u64,
     pub(crate) merge: MergePolicy,
+    /// The merge policy of the part below.
+    pub(crate) below: MergePolicy,
     pub(crate) slack: u64,
     /// Pages for an operation.
     pub(crate) cost: f64,
@@ -46,7 +54,14 @@ pub(crate) struct Workload {
     pub(crate) false_positives: f64,
     /// Share of a buffer that the next one repeats.
     pub(crate) repeated: f64,
+    /// Time of a page that is merged over that of a block that is read at random, if it is known.
+    pub(crate) page: Option<f64>,
+    /// T.
+    pub(crate) size_ratio: f64,
 }
+
+/// The share of its cost that another merge policy below has to save.
+const SAVES: f64 = 0.1;
 
 /// Buffers written by a round, and the average number of runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,11 +114,29 @@ impl Workload {
     }
 
     /// Step 2.
-    pub(crate) fn cost(&self, levels: u64, merge: MergePolicy, slack: u64) -> f64 {
+    pub(crate) fn cost(&self, design: Design) -> f64 {
+        let Design { levels, merge, below, slack, .. } = design;
         let (admissions, Rehearsal { written, runs, .. }) = self.round(levels, merge, slack);
         let [updates, points, ranges] = self.shares();
-        let pages = written / (admissions * self.entries_of_a_page);
-        updates * pages + points * self.false_positives * runs + ranges * runs
+        let (written, of_a_page) = (written / admissions, self.entries_of_a_page);
+        let Some(page) = self.page else {
+            let pages = written / of_a_page;
+            return updates * pages + points * self.false_positives * runs + ranges * runs;
+        };
+        let (written_below, runs_below) = self.below(below);
+        let runs = runs + runs_below;
+        let reads = points * (1.0 + self.false_positives * runs) + ranges * runs;
+        let merges = updates * (written + written_below) / of_a_page * page;
+        (reads * reads + merges * merges).sqrt()
+    }
+
+    /// Writes of an entry by the part below, and its runs.
+    fn below(&self, merge: MergePolicy) -> (f64, f64) {
+        let (ratio, root) = (self.size_ratio, std::f64::consts::SQRT_2);
+        match merge {
+            MergePolicy::Leveling => (ratio * root, 2.0),
+            MergePolicy::Tiering => (2.0 + ratio / 2.0, ratio / root + ratio),
+        }
     }
 
     /// The mix; even, if nothing is known.
@@ -115,17 +148,25 @@ impl Workload {
         }
     }
 
-    /// The designs that are compared: these levels and merge policies only, if any are given.
-    pub(crate) fn designs(&self, levels: Option<u64>, merge: Option<MergePolicy>) -> Vec<Design> {
+    /// The designs that are compared: these levels and merge policies only, if any are given. Below, both are only
+    /// where costs are known.
+    pub(crate) fn designs(
+        &self,
+        levels: Option<u64>,
+        merge: Option<MergePolicy>,
+        below: Option<MergePolicy>,
+    ) -> Vec<Design> {
         let most = u64::from(self.buffers.max(2).ilog2()).clamp(1, LEVELS_MAX);
         let levels = levels.map_or(1..=most, |levels| levels..=levels);
+        let both = [MergePolicy::Leveling, MergePolicy::Tiering];
+        let below = below.or(self.page.is_none().then_some(MergePolicy::Leveling));
         let mut designs = Vec::new();
         for levels in levels {
-            for each in [MergePolicy::Leveling, MergePolicy::Tiering] {
-                if merge.is_none_or(|merge| merge == each) {
-                    let slack = self.slack(levels, each);
-                    let cost = self.cost(levels, each, slack);
-                    designs.push(Design { levels, merge: each, slack, cost });
+            for each in both.into_iter().filter(|each| merge.is_none_or(|merge| merge == *each)) {
+                let slack = self.slack(levels, each);
+                for below in both.into_iter().filter(|each| below.is_none_or(|b| b == *each)) {
+                    let design = Design { levels, merge: each, below, slack, cost: 0.0 };
+                    designs.push(Design { cost: self.cost(design), ..design });
                 }
             }
         }
@@ -146,9 +187,15 @@ impl Workload {
     }
 }
 
-/// Step 3.
-pub(crate) fn cheapest(designs: &[Design]) -> Option<Design> {
-    designs.iter().copied().min_by(|a, b| a.cost.total_cmp(&b.cost))
+/// Step 3, where the part below has this merge policy.
+pub(crate) fn cheapest(designs: &[Design], below: MergePolicy) -> Option<Design> {
+    let cheapest = |all: &mut dyn Iterator<Item = &Design>| {
+        all.min_by(|a, b| a.cost.total_cmp(&b.cost)).copied()
+    };
+    let best = cheapest(&mut designs.iter())?;
+    let kept = cheapest(&mut designs.iter().filter(|design| design.below == below));
+    let saves = |kept: &Design| best.cost <= kept.cost * (1.0 - SAVES);
+    Some(kept.filter(|kept| !saves(kept)).unwrap_or(best))
 }
 
 /// A choice that was made: at a drain, when the horizontal part is empty.
@@ -162,9 +209,11 @@ pub(crate) struct Tuned {
 impl Design {
     /// The pages for a thousand operations.
     fn quantity(&self) -> Quantity {
-        let name = match self.merge {
-            MergePolicy::Leveling => "leveling-pages-for-1000-operations",
-            MergePolicy::Tiering => "tiering-pages-for-1000-operations",
+        let name = match (self.merge, self.below) {
+            (MergePolicy::Leveling, MergePolicy::Leveling) => "leveling-pages-for-1000-operations",
+            (MergePolicy::Tiering, MergePolicy::Leveling) => "tiering-pages-for-1000-operations",
+            (MergePolicy::Leveling, _) => "leveling-above-tiering-pages-for-1000-operations",
+            (MergePolicy::Tiering, _) => "tiering-above-tiering-pages-for-1000-operations",
         };
         let levels = usize::try_from(self.levels).unwrap_or(usize::MAX);
         Quantity::levels(name, 1, levels, (self.cost * 1e6) as u64)
@@ -174,11 +223,13 @@ impl Design {
 impl Tuned {
     /// The choice with the mix, and its cost beside all others'.
     pub(crate) fn decision(&self, operations: Operations) -> Decision {
-        let Design { levels, merge, slack, .. } = self.chosen;
-        let merge = if merge == MergePolicy::Leveling { "leveling" } else { "tiering" };
+        let Design { levels, merge, below, slack, .. } = self.chosen;
+        let word = |merge| if merge == MergePolicy::Leveling { "leveling" } else { "tiering" };
         let text = format!(
-            "{merge} in {} costs least for the last operations",
+            "{} in {} above {} costs least for the last operations",
+            word(merge),
             count(usize::try_from(levels).unwrap_or(usize::MAX), "level"),
+            word(below),
         );
         let cost = self.chosen.quantity();
         let others = self.designs.iter().filter(|design| **design != self.chosen);
@@ -197,7 +248,8 @@ impl Tuned {
                 fact("range-reads", ranges),
                 fact("buffers", self.buffers),
                 fact("levels", levels),
-                fact("tiered", u64::from(merge == "tiering")),
+                fact("tiered", u64::from(merge == MergePolicy::Tiering)),
+                fact("tiered-below", u64::from(below == MergePolicy::Tiering)),
                 fact("slack", slack),
             ],
         }

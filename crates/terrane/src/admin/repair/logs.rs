@@ -76,6 +76,8 @@ pub(super) struct Logs {
     pub lost: Vec<Part>,
     /// The last write that was found, if the manifest is whole.
     pub last: Option<Seq>,
+    /// Keyspaces that a batch drops, if the manifest is whole.
+    pub dropped: Vec<u32>,
 }
 
 /// Takes every valid record of every log that counts.
@@ -85,7 +87,7 @@ pub(super) fn read(
     sources: &mut BTreeMap<u32, Sources>,
     report: &mut Salvaged,
 ) -> Logs {
-    let mut reaches = Vec::new();
+    let (mut reaches, mut dropped) = (Vec::new(), Vec::new());
     let greatest = remains.files.iter().map(|(id, _)| id.number).max().unwrap_or(0);
     let next = known.version_set.as_ref().map_or(0, |version_set| version_set.next_id);
     let last = greatest.max(next).saturating_add(NUMBERS_BEYOND);
@@ -106,7 +108,8 @@ pub(super) fn read(
             continue;
         }
         let len = remains.named.get(id).copied().unwrap_or(0);
-        let mut log = Log { file, named, len, sound, salvaged: SalvagedFile::default() };
+        let salvaged = SalvagedFile::default();
+        let mut log = Log { file, named, len, sound, salvaged, dropped: Vec::new() };
         log.salvaged.file = id.to_string();
         let mut reach = Reach { number: named.map_or(0, |log| log.number), ..Reach::default() };
         if let Err(e) = log.read(&salts, id.number..=last, known, sources, &mut reach) {
@@ -114,6 +117,7 @@ pub(super) fn read(
             reach.end = End::Lost;
         }
         reaches.push((id.to_string(), reach));
+        dropped.append(&mut log.dropped);
         report.files.push(log.salvaged);
     }
     for log in named {
@@ -138,7 +142,8 @@ pub(super) fn read(
     }
     match known.version_set.as_ref().filter(|_| known.whole) {
         Some(version_set) => {
-            lost_writes(version_set, version_set.durable(remains.synced), reaches, sound)
+            let durable = version_set.durable(remains.synced);
+            Logs { dropped, ..lost_writes(version_set, durable, reaches, sound) }
         }
         None => Logs::default(),
     }
@@ -183,6 +188,7 @@ fn lost_writes(
             covered: if sound { covered } else { Covered::default() },
             lost: vec![],
             last,
+            dropped: vec![],
         };
     };
     let more = if gaps.len() > usize::from(last < Seq::MAX) { ", and earlier ones" } else { "" };
@@ -196,6 +202,7 @@ fn lost_writes(
         last: Some(covered.last().unwrap_or(end).max(end)),
         covered: if sound { covered } else { Covered::default() },
         lost: if all { vec![part] } else { parts },
+        dropped: vec![],
     }
 }
 
@@ -243,6 +250,8 @@ struct Log<'a> {
     /// Whether no synced batch is missing from the logs.
     sound: bool,
     salvaged: SalvagedFile,
+    /// Keyspaces that its batches drop.
+    dropped: Vec<u32>,
 }
 
 impl Reach {
@@ -386,6 +395,10 @@ impl Log<'_> {
                         return;
                     }
                 };
+                if let Operation::DropKeyspace(_) = operation {
+                    self.dropped.push(keyspace.0);
+                    continue;
+                }
                 if !is_taken(keyspace, seq) {
                     continue;
                 }

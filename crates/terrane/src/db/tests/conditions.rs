@@ -145,7 +145,7 @@ fn a_condition_of_a_group_fails_no_other_batch() {
             Durability::Buffered,
         )
         .unwrap();
-    assert_eq!(results.pop().unwrap().unwrap(), Outcome::Written(4));
+    assert_eq!(results.pop().unwrap().unwrap(), Outcome::Written(5));
     for result in results {
         assert!(matches!(result.unwrap_err().into_kind(), ErrorKind::Closed(Closed::Keyspace)));
     }
@@ -198,7 +198,7 @@ fn a_batch_that_cannot_be_taken_fails_no_other_of_its_group() {
     let results = db.write_group(group, Durability::Sync).unwrap();
     let written: Vec<_> =
         results.iter().map(|r| r.clone().ok().and_then(Outcome::written)).collect();
-    assert_eq!(written, [Some(4), None, None, None, Some(5)]);
+    assert_eq!(written, [Some(5), None, None, None, Some(6)]);
     let kind = |n: usize| results[n].as_ref().unwrap_err().kind();
     assert!(matches!(kind(1), ErrorKind::InvalidArgument(_)));
     assert!(matches!(kind(2), ErrorKind::InvalidArgument(_)));

@@ -1,9 +1,9 @@
 //! Executors, seen from the store: who runs its jobs, who waits for them, and how they end.
 
 use super::*;
+use crate::WriteBatch;
 use crate::error::ErrorKind;
 use crate::executor::SeededExecutor;
-use crate::install;
 use crate::schedule;
 use crate::write;
 use terrane_policy::{Action, Compaction, Destination, Group, Plan, PlanContext, Policy};
@@ -148,7 +148,7 @@ fn slices_of_removals(files: u8) -> usize {
     }
     assert_eq!(tables(&vfs), usize::from(files));
     // Nobody is woken.
-    assert!(install::drop_keyspace(db.engine(), "other").unwrap());
+    assert!(write::drop_keyspace(db.engine(), "other", &WriteBatch::new()).unwrap());
     let slices = (0..).find(|_| !db.run_jobs(1).unwrap()).unwrap();
     assert_eq!(tables(&vfs), 0);
     slices

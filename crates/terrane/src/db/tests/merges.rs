@@ -283,7 +283,7 @@ fn long_merges_of_one_key_in_a_batch_all_count() {
                         Operation::Merge(key, operand) => {
                             tx.merge(&rows, key, Operand::decode(operand).unwrap())?
                         }
-                        Operation::PutExpiring(..) => unreachable!(),
+                        Operation::PutExpiring(..) | Operation::DropKeyspace(_) => unreachable!(),
                     }
                 }
                 Result::<()>::Ok(())

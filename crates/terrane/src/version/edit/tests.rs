@@ -95,7 +95,7 @@ fn sample() -> Edit {
             Change::DropQuarantine { file: 14 },
             range_deletes(keyspace, End::before(Some(b"z"))),
             range_deletes(keyspace, End::Open),
-            Change::DropKeyspace { id: keyspace },
+            Change::DropKeyspace { id: keyspace, sequence: 1 << 40 },
         ],
     }
 }

@@ -35,6 +35,12 @@ fn retain(number: u64, first: Seq, last: Seq) -> Change {
     Change::RetainLog(RetainedLog { log, file: number, first, last, bytes: 64 })
 }
 
+/// Changes that create and drop a keyspace.
+fn dropped(id: u32, sequence: Seq) -> [Change; 2] {
+    let (id, name, policy) = (KeyspaceId(id), "dropped".to_owned(), "{}".to_owned());
+    [Change::CreateKeyspace { id, name, policy }, Change::DropKeyspace { id, sequence }]
+}
+
 fn built() -> VersionSet {
     let keyspace = KeyspaceId(0);
     let mut version_set = VersionSet::default();
@@ -55,6 +61,8 @@ fn built() -> VersionSet {
         ],
         vec![Change::DropQuarantine { file: 7 }],
         vec![retain(2, 3, 20), retain(3, 21, 30), retain(4, 31, 41)],
+        // The feed starts with batch 21 afterwards.
+        [dropped(3, 20), dropped(2, 21)].concat(),
         vec![Change::ForgetLogs { below: 3 }, Change::Lineage { lineage: 8, start: 12 }],
     ] {
         version_set.apply(&Edit { changes }).unwrap();
@@ -72,6 +80,8 @@ fn a_snapshot_rebuilds_the_version_set() {
     assert_eq!(version_set.logs, [log]);
     assert_eq!(version_set.quarantine, [remains(8)]);
     assert_eq!(version_set.log_start, 42);
+    let kept = version_set.dropped.iter().map(|(id, dropped)| (id.0, dropped.flushed));
+    assert_eq!(kept.collect::<Vec<_>>(), [(2, 21)]);
 }
 
 #[test]
@@ -99,7 +109,7 @@ fn the_rest_of_a_compaction_is_dropped_with_it_or_its_keyspace() {
     ]);
     assert_eq!(all, [1, 2, 3]);
     assert_eq!(apply(vec![left(KeyspaceId(0), 1, Vec::new())]), [2, 3]);
-    assert_eq!(apply(vec![Change::DropKeyspace { id: other }]), [3]);
+    assert_eq!(apply(vec![Change::DropKeyspace { id: other, sequence: 1 }]), [3]);
 }
 
 #[test]
@@ -144,7 +154,7 @@ fn a_keyspace_is_found_by_its_name_until_it_is_dropped() {
     for n in 0..300 {
         let name = format!("keyspace {n}");
         assert_eq!(version_set.find(&name), Some(KeyspaceId(n)));
-        let changes = vec![Change::DropKeyspace { id: KeyspaceId(n) }];
+        let changes = vec![Change::DropKeyspace { id: KeyspaceId(n), sequence: 1 }];
         version_set.apply(&Edit { changes }).unwrap();
         assert_eq!(version_set.find(&name), None);
         version_set.apply(&create(1000 + n, &name)).unwrap();

@@ -1,0 +1,163 @@
+//! All edits of a MANIFEST, and the column families in it.
+
+use crate::Error;
+use crate::edit::{Edit, FamilyChange, Rules};
+use crate::log::Records;
+use std::fmt;
+
+/// Comparator that orders keys by their bytes, by its name in every engine.
+const BYTEWISE: &str = "leveldb.BytewiseComparator";
+/// Name of the column family of a store that has no others.
+const DEFAULT: &str = "default";
+
+/// The engine that wrote a MANIFEST.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// RocksDB, or one that writes its column families.
+    RocksDb,
+    /// Pebble.
+    Pebble,
+    /// One that writes nothing that LevelDB does not.
+    LevelDb,
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Engine::RocksDb => "RocksDB",
+            Engine::Pebble => "Pebble",
+            Engine::LevelDb => "LevelDB",
+        })
+    }
+}
+
+/// A column family: a tree with a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Family {
+    /// Number in the file.
+    pub id: u32,
+    /// Its name.
+    pub name: String,
+    /// Whether it was dropped.
+    pub is_dropped: bool,
+    /// Number of edits that added or removed tables of it.
+    pub edits: usize,
+}
+
+/// The edits of a MANIFEST.
+#[derive(Clone, Debug)]
+pub struct Manifest {
+    pub(crate) engine: Engine,
+    /// The edits, each with the number of its record, from 1.
+    pub(crate) edits: Vec<Edit>,
+    problem: Option<Error>,
+}
+
+/// Whether bytes start as a MANIFEST does: with a record that names a comparator, or a store of RocksDB.
+#[must_use]
+pub fn is_manifest(bytes: &[u8]) -> bool {
+    let Ok(Some(record)) = Records::new(bytes).next() else { return false };
+    let is_first = |rules| {
+        Edit::decode(&record, rules).is_ok_and(|edit| edit.comparator.is_some() || edit.is_rocksdb)
+    };
+    is_first(Rules::RocksDb) || is_first(Rules::Pebble)
+}
+
+impl Manifest {
+    /// Reads a file, as far as it is readable.
+    ///
+    /// # Errors
+    /// A file whose first record is no edit.
+    pub fn read(bytes: &[u8]) -> Result<Self, Error> {
+        let rocksdb = Manifest::by(bytes, Rules::RocksDb);
+        let is_whole = rocksdb.problem.is_none() && rocksdb.engine == Engine::RocksDb;
+        let pebble = (!is_whole).then(|| Manifest::by(bytes, Rules::Pebble));
+        let further = |pebble: &Manifest| {
+            let (pebbles, others) = (pebble.edits.len(), rocksdb.edits.len());
+            pebbles > others || pebbles == others && pebble.engine == Engine::Pebble
+        };
+        let read = pebble.filter(further).unwrap_or(rocksdb);
+        let nothing = Error::Chunk { at: 0, expected: "a record", found: "none" };
+        match read.edits.is_empty() {
+            true => Err(read.problem.unwrap_or(nothing)),
+            false => Ok(read),
+        }
+    }
+
+    /// Reads a file by the rules of one engine.
+    fn by(bytes: &[u8], rules: Rules) -> Self {
+        let mut records = Records::new(bytes);
+        let mut read = Manifest { engine: Engine::LevelDb, edits: Vec::new(), problem: None };
+        let mut is_of_rules = false;
+        loop {
+            let record = match records.next() {
+                Ok(Some(record)) => record,
+                Ok(None) => break,
+                Err(error) => {
+                    read.problem = Some(error);
+                    break;
+                }
+            };
+            match Edit::decode(&record, rules) {
+                Ok(edit) => {
+                    is_of_rules |= edit.is_rocksdb || edit.is_pebble;
+                    read.edits.push(edit);
+                }
+                Err((expected, found)) => {
+                    let record = read.edits.len() + 1;
+                    read.problem = Some(Error::Edit { record, expected, found });
+                    break;
+                }
+            }
+        }
+        if is_of_rules {
+            read.engine = match rules {
+                Rules::RocksDb => Engine::RocksDb,
+                Rules::Pebble => Engine::Pebble,
+            };
+        }
+        read
+    }
+
+    /// The engine that wrote it.
+    #[must_use]
+    pub fn engine(&self) -> Engine {
+        self.engine
+    }
+
+    /// The reason why it is read only up to a place before its end, if it is.
+    #[must_use]
+    pub fn problem(&self) -> Option<&Error> {
+        self.problem.as_ref()
+    }
+
+    /// The name of a comparator that orders keys otherwise than by their bytes, if one is named.
+    #[must_use]
+    pub fn comparator(&self) -> Option<&str> {
+        let mut named = self.edits.iter().filter_map(|edit| edit.comparator.as_deref());
+        named.find(|name| *name != BYTEWISE)
+    }
+
+    /// The column families, in the order of their numbers.
+    #[must_use]
+    pub fn families(&self) -> Vec<Family> {
+        let default = |id| Family { id, name: DEFAULT.to_owned(), is_dropped: false, edits: 0 };
+        let mut families = vec![default(0)];
+        for edit in &self.edits {
+            let at = families.binary_search_by_key(&edit.family, |family| family.id);
+            let at = at.unwrap_or_else(|at| {
+                let name = edit.family.to_string();
+                families.insert(at, Family { name, ..default(edit.family) });
+                at
+            });
+            let Some(family) = families.get_mut(at) else { continue };
+            match &edit.change {
+                Some(FamilyChange::Added(name)) => family.name.clone_from(name),
+                Some(FamilyChange::Dropped) => family.is_dropped = true,
+                None => {}
+            }
+            family.edits += usize::from(edit.added.len() + edit.removed.len() > 0);
+        }
+        families
+    }
+}

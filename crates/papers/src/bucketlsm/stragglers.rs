@@ -1,0 +1,110 @@
+//! Figure 10 again: merges that are slower, that cost something to begin, and more clients.
+
+use super::scaling::{DEVIATION, MEAN};
+use super::{BUSY, Design, LEVEL0, RATE, STALLS, TIME, measure, run, setting, store, workload};
+use crate::figure::{Figure, Plot, Source};
+use crate::{PapersError, Scale};
+use terrane_sim::Config;
+
+/// Processor time to set up a merge, or a part of one, and to commit it: files are opened, created and synced, and the
+/// manifest is. Assumed.
+const SET_UP_MICROS: f64 = 5_000.0;
+
+/// Clients that are not the bound.
+const CLIENTS: usize = 4;
+
+/// Values that compress 2:1, and merges at a quarter of the speed.
+pub const SLOW: &str = "merges x1/4, 2:1";
+/// The same with a cost of each part and merge.
+pub const SET_UP: &str = "and 5 ms a merge or part";
+/// The same with more clients.
+pub const MORE: &str = "and 4 clients";
+
+/// The changes, each beside those before it.
+pub const CHANGES: [&str; 3] = [SLOW, SET_UP, MORE];
+
+/// The name of a case.
+#[must_use]
+pub fn case(change: &str, design: Design) -> String {
+    format!("{change}, {}", design.name())
+}
+
+/// The degrees of parallelism.
+#[must_use]
+pub fn degrees(scale: Scale) -> &'static [u64] {
+    if scale == Scale::Ci { &[8, 64] } else { &[2, 4, 8, 16, 32, 64, 80] }
+}
+
+fn changed(mut config: Config, change: &str) -> Config {
+    config.value_compression = 2.0;
+    config.device.merge_nanos_per_byte *= 4.0;
+    if change != SLOW {
+        // Of a merge there are as many here as in the paper's store.
+        config.device.merge_micros = SET_UP_MICROS;
+    }
+    if change == MORE {
+        let phases = config.workload.phases.iter_mut();
+        phases.flat_map(|phase| &mut phase.clients).for_each(|clients| clients.count = CLIENTS);
+    }
+    config
+}
+
+/// Throughput by degree.
+///
+/// # Errors
+/// A simulation that failed.
+pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
+    let (store, flushes) = store(scale);
+    let flushes = flushes.min(200);
+    let mut figure = Figure::new(
+        "stragglers",
+        "Figure 10 and table I again: slower merges, their set-up, and more clients",
+        "Subcompaction is flat beyond 8 parts, and worse from 32 on. Buckets scale nearly linearly up to 64, and \
+         not beyond. The time of a level-0 merge deviates by 0.6, 17.3, 27.8 and 29.5 s at 2, 4, 8 and 16 parts.",
+        format!(
+            "fillrandom. {} Here values compress 2:1, which is db_bench's default, and a thread merges a quarter as \
+             much; then a merge, or a part of one, also takes {} ms of a core to be set up and committed, which is \
+             assumed; then {CLIENTS} clients write. Parts end where what is known of the inputs' keys, 64 points of \
+             each file, reaches an equal share of their bytes, and have at least a file's bytes, as in RocksDB 10.6, \
+             which takes 128 points.",
+            setting(store, flushes),
+            SET_UP_MICROS / 1e3,
+        ),
+    );
+    for change in CHANGES {
+        let mut plot = Plot { x: "parts, buckets", y: RATE, curves: Vec::new() };
+        let of_degree = |degree: &u64| {
+            let designs = [
+                ("subcompaction", Design::Subcompaction(*degree)),
+                ("bucket", Design::Buckets(*degree)),
+            ];
+            designs.map(|(curve, design)| (*degree, curve, design))
+        };
+        let baseline = [(1, "baseline", Design::Baseline)];
+        for (degree, curve, design) in
+            baseline.into_iter().chain(degrees(scale).iter().flat_map(of_degree))
+        {
+            let case = case(change, design);
+            progress(&format!("stragglers, {case}"));
+            let config = design.config(store, workload("fillrandom", store, flushes));
+            let (found, _) = run(&case, changed(config, change))?;
+            measure(&mut figure, &case, &found, store);
+            figure.rows.retain(|row| {
+                row.case != case || [TIME, RATE, STALLS, LEVEL0, BUSY].contains(&row.measure)
+            });
+            if let Some(level0) = found.merges.first() {
+                figure.found(&case, MEAN, level0.micros.mean / 1e6);
+                figure.found(&case, DEVIATION, level0.micros.deviation / 1e6);
+            }
+            if let Some(rate) = figure.number(&case, RATE) {
+                plot.point(curve, (degree as f64, rate));
+            }
+        }
+        for (parts, deviation) in super::scaling::TABLE_1 {
+            let case = case(change, Design::Subcompaction(parts));
+            figure.compare(&case, DEVIATION, (Source::Measured, deviation));
+        }
+        figure.plots.push(plot);
+    }
+    Ok(figure)
+}
