@@ -82,7 +82,7 @@ test("a history of another engine is described by its header, and may know no po
   expect(recording.problem).toBeUndefined();
   const { header: read, policy, levels } = recording.timeline.end;
   expect(policy).toBeNull();
-  expect(originText(read!)).toBe("column family users of RocksDB, by its MANIFEST");
+  expect(originText(read!)).toBe("column family users of a RocksDB store, read from its MANIFEST");
   expect(levels.map(({ runs }) => runs.length)).toEqual([1, 1]);
   const { events: again } = await wholeTrace(
     file("saved", writeEvents(recording.timeline.events(0, lines.length))),

@@ -269,7 +269,9 @@ test("the command line's policies are the page's, with parameters", async ({ sto
   );
   // What the lean build does not know is there where it is not the default.
   const isOptional = (name: string) =>
-    /^(partition|domain-|flush-floor-bytes|(max-)?subcompactions|pipelined)/.test(name);
+    /^(partition|domain-|flush-floor-bytes|(max-)?subcompactions|pipelined|merge-waiting)/.test(
+      name,
+    );
   const expected = policies.map(({ parameters }) => {
     const names = parameters.map(({ name }) => name).filter((name) => !isOptional(name));
     return ["policy", ...names.map(camelCase)].toSorted();

@@ -55,7 +55,9 @@ test("a trace that is saved shows the same when it is opened", async ({ context,
   await slider(other).press("End");
   await other.keyboard.press("t");
   await expect.poll(() => other.locator(".tables").innerText()).toBe(there);
-  await openText(other, "cut.ndjson", text.slice(0, text.length >> 1));
+  // Cut amid a line: at the end of one the trace would be whole.
+  const cut = text.indexOf("\n", text.length >> 1) - 1;
+  await openText(other, "cut.ndjson", text.slice(0, cut));
   await expect(other.getByRole("alert")).toContainText("This trace ends at");
   await other.getByRole("button", { name: "close" }).click();
   await expect(other.locator(".opened")).toHaveCount(0);

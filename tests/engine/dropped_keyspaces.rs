@@ -11,7 +11,7 @@ use terrane::executor::SliceExecutor;
 use terrane::rules::Rule;
 use terrane::storage::Directory;
 use terrane::storage::vfs::MemoryVfs;
-use terrane::storage::vfs::fault::Survivors;
+use terrane::storage::vfs::fault::{Fault, Survivors};
 use terrane::{Change, Db, Durability, FeedCursor, Options, Result};
 use terrane_tests::fixtures::{KINDS, Kind, Rig};
 use terrane_tests::full;
@@ -146,6 +146,9 @@ fn play(kind: Kind, cut: u64, survivors: Survivors) -> std::result::Result<Optio
     rig.vfs.crash(survivors).map_err(|e| e.to_string())?;
     rig.restore_power();
     let shown_before = read_only(&rig).map_err(|e| format!("read-only: {e}"))?;
+    if matches!(kind, Kind::MemoryDirectory | Kind::NativeDirectory) {
+        on_full_disk(&mut rig, &shown_before).map_err(|why| format!("on a full disk: {why}"))?;
+    }
     for opening in 0..2 {
         let db = rig.open(options(), 2).map_err(|e| format!("opening {opening}: {e}"))?;
         db.sync().map_err(|e| e.to_string())?;
@@ -170,6 +173,21 @@ fn read_only(rig: &Rig) -> Result<Rows> {
         return Err(damage.into());
     }
     shown(&db)
+}
+
+/// Checks that a store opens without room for an edit, and that an edit for which there is room then loses nothing.
+fn on_full_disk(rig: &mut Rig, rows: &Rows) -> Verdict {
+    rig.vfs.set_capacity(0, Fault::NoSpace);
+    let db = rig.open(options(), 3).map_err(|e| e.to_string())?;
+    if shown(&db).map_err(|e| e.to_string())? != *rows {
+        return Err("other rows are shown".to_owned());
+    }
+    rig.vfs.heal();
+    db.create_keyspace("later").map_err(|e| e.to_string())?;
+    match db.check().map_err(|e| e.to_string())?.damage.first() {
+        Some(damage) => Err(format!("check finds {damage}")),
+        None => Ok(()),
+    }
 }
 
 /// Checks a copy of the store, which has keyspaces that were dropped in its logs only.

@@ -429,7 +429,7 @@ impl Pair {
                 self.db.create_keyspace(NAMES[at]).unwrap().set_policy(policy).unwrap();
             }
             98 if self.snapshots.is_empty() => {
-                self.db.drop_keyspace("b").unwrap();
+                self.last += u64::from(self.db.drop_keyspace("b").unwrap());
                 self.maps[2].clear();
                 self.times[2].clear();
             }

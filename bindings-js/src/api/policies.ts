@@ -351,7 +351,7 @@ export interface Bucket {
   /** Whether tables of a bucket are merged within level 0 while a merge below keeps them waiting. Default: false. */
   mergeWaiting?: boolean;
   /** Whether level 1 sends nothing down while a bucket that is due has to wait. Default: true. */
-  level1Waits?: boolean;
+  levelOneWaits?: boolean;
   /** Whether all buckets are due once one is. Default: false. */
   eager?: boolean;
   /** Weight of what a bucket overlaps in level 1 in the choice of the next one, in percent; the rest is that of its tables. From 0 to 100. Default: 0. */

@@ -50,7 +50,7 @@ impl Foreign {
         let mut families = manifest.families();
         let at = match name {
             Some(name) => families.iter().position(|family| family.name == name),
-            // The default one is the first.
+            // The default family, unless it is empty.
             None => families.iter().position(|family| family.edits > 0).or(Some(0)),
         };
         let Some(at) = at else {

@@ -48,7 +48,7 @@ pub struct Family {
 #[derive(Clone, Debug)]
 pub struct Manifest {
     pub(crate) engine: Engine,
-    /// The edits, each with the number of its record, from 1.
+    /// The edits in the order of their records.
     pub(crate) edits: Vec<Edit>,
     problem: Option<Error>,
 }

@@ -345,7 +345,7 @@ fn tables_that_pebble_cuts_are_not_rewritten() {
 }
 
 #[test]
-fn what_rocksdb_adds_to_records_is_skipped() {
+fn unknown_fields_of_rocksdb_are_skipped() {
     let record = Record::first().number(8193).bytes(b"id").numbers(&[10, 4, 203, 5, 300, 0]);
     let record = record.numbers(&[400, 7, 1, 2]).bytes(b"crc").bytes(b"sum").number(3).bytes(b"x");
     let record = record.numbers(&[0, 401, 7, 1, 2, 0, 5, 1]).key("a").numbers(&[102, 0, 1, 0, 9]);

@@ -99,11 +99,16 @@ mod tests {
         sequences
     }
 
-    #[test]
-    fn pages_have_each_batch_once_for_many_subscribers() {
+    /// Returns a store in memory.
+    fn in_memory() -> Db {
         let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
         let executor = Arc::new(SliceExecutor::default());
-        let db = Db::open_storage(storage, Options::small(), executor).unwrap();
+        Db::open_storage(storage, Options::small(), executor).unwrap()
+    }
+
+    #[test]
+    fn pages_have_each_batch_once_for_many_subscribers() {
+        let db = in_memory();
         let mut session = Session::new(db.clone());
         let start = session.feed_cursor(0).unwrap();
         let (lineage, _) = start.split_once('-').unwrap();
@@ -133,9 +138,7 @@ mod tests {
 
     #[test]
     fn a_page_names_the_keyspaces_of_its_batches_once() {
-        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
-        let executor = Arc::new(SliceExecutor::default());
-        let db = Db::open_storage(storage, Options::small(), executor).unwrap();
+        let db = in_memory();
         let mut session = Session::new(db.clone());
         let start = session.feed_cursor(0).unwrap();
         let users = db.create_keyspace("users").unwrap();

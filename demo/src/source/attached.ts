@@ -146,7 +146,7 @@ export class AttachedRecording implements Recording, Attached {
 
   read(wanted: Wanted): Promise<ReadPath> {
     if (this.keyspace === undefined || this.keyspaces.length === 0) {
-      const why = "Events have no keys to read. A server of the store (`terrane serve`) has them.";
+      const why = "Events carry no keys. Attach to `terrane serve` to read them.";
       return Promise.reject(new Error(why));
     }
     const keyspace = keyspaceAt(new URL(this.address).origin, this.keyspace);

@@ -8,6 +8,7 @@ import { engine } from "./engine.ts";
 import type { Status } from "./recording.ts";
 import { engineDefaults } from "./settings.ts";
 import type { StoreSource, Use } from "./store-recording.ts";
+import { messageOf } from "../message.ts";
 
 /** The store's name, and the lock of the tab that has it: also between an import and the opening. */
 const NAME = "visualizer-import";
@@ -56,7 +57,7 @@ export class ImportedStore implements StoreSource {
 
   explain(error: unknown): string {
     const { name, size } = this.#file;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     // The package's own error names files of the store, not the one that was opened.
     const found = size === 0 ? "an empty file" : "other bytes";
     return (error as Partial<TerraneError>).code === "not-found"

@@ -13,6 +13,7 @@ import type { Options, Recording, Status, Takeover, WritableStore } from "./reco
 import { liveOptions, livePolicy, type Settings } from "./settings.ts";
 import { shapeOf } from "./shape.ts";
 import { Writes } from "./writes.ts";
+import { messageOf } from "../message.ts";
 
 /** The names of the stores, each of which one tab has at a time: of what is shown, and of its rivals. */
 const NAMES = ["visualizer", "visualizer-rival-1", "visualizer-rival-2"] as const;
@@ -70,7 +71,7 @@ export class LiveRecording implements Recording {
     this.#power = fails ? new Power() : undefined;
     this.ended = new Promise((ended) => (this.#end = ended));
     const failed = (error: unknown) => {
-      this.#report({ at: "failed", error: error instanceof Error ? error.message : String(error) });
+      this.#report({ at: "failed", error: messageOf(error) });
     };
     this.closed = after
       .then(() => this.#run(rival > 0))

@@ -4,6 +4,7 @@ import type { TerraneError } from "terrane";
 import { engine } from "./engine.ts";
 import { DEFAULTS, engineDefaults, livePolicy, type Settings } from "./settings.ts";
 import type { StoreSource } from "./store-recording.ts";
+import { messageOf } from "../message.ts";
 
 const NAME = "demo";
 
@@ -42,7 +43,7 @@ export const ownStore: StoreSource = {
     });
   },
 
-  explain: (error) => (error instanceof Error ? error.message : String(error)),
+  explain: messageOf,
 };
 
 /** Deletes the store, which must be closed. */

@@ -1,5 +1,7 @@
 /** Messages of the page to a worker, each with a reply. */
 
+import { messageOf } from "../message.ts";
+
 /** The reply where a message failed. */
 export interface Failed {
   type: "failed";
@@ -13,7 +15,7 @@ export function replyInTurn<Request, Reply>(perform: (request: Request) => Promi
     turn = turn
       .then(() => perform(data))
       .catch((error: unknown): Failed => {
-        return { type: "failed", error: error instanceof Error ? error.message : String(error) };
+        return { type: "failed", error: messageOf(error) };
       })
       .then((reply) => postMessage(reply));
   });

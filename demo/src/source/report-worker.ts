@@ -2,6 +2,7 @@
 
 import type { Report } from "./reports.ts";
 import { startSimulator } from "./simulator.ts";
+import { messageOf } from "../message.ts";
 
 /** Request of the page. */
 export interface Question {
@@ -28,7 +29,7 @@ addEventListener("message", ({ data }: MessageEvent<Question>) => {
       simulation.free();
       tell({ at, report });
     } catch (error) {
-      tell({ at, report: error instanceof Error ? error.message : String(error) });
+      tell({ at, report: messageOf(error) });
     }
   });
 });

@@ -1,6 +1,7 @@
 /** Runs one simulation in a worker, and posts its events as they come. */
 
 import { startSimulator } from "./simulator.ts";
+import { messageOf } from "../message.ts";
 
 /** Request of the page: one simulation. */
 export interface Start {
@@ -26,7 +27,7 @@ addEventListener("message", ({ data }: MessageEvent<Start>) => {
   try {
     run(data);
   } catch (error) {
-    tell({ type: "failed", error: error instanceof Error ? error.message : String(error) });
+    tell({ type: "failed", error: messageOf(error) });
   }
 });
 

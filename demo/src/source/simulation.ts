@@ -9,6 +9,7 @@ import type { Start, Told } from "./simulation-worker.ts";
 import { parseEvents } from "./event-log.ts";
 import { placesOf, type ReadPath, type Wanted } from "./read-path.ts";
 import type { Question, Reply } from "./reading-worker.ts";
+import { messageOf } from "../message.ts";
 
 /** A simulation that runs in a worker of its own, ahead of the visitor. */
 export class SimulatedRecording implements Recording {
@@ -54,7 +55,7 @@ export class SimulatedRecording implements Recording {
     simulatorModule().then(
       (module) => worker.postMessage({ module, config, then } satisfies Start),
       (error: unknown) => {
-        const why = error instanceof Error ? error.message : String(error);
+        const why = messageOf(error);
         this.#end({ at: "failed", error: `The simulator was not loaded: ${why}` });
       },
     );

@@ -8,6 +8,7 @@ import type { Recording, Status } from "./recording.ts";
 import { type Settings, UNKNOWN, withPolicy } from "./settings.ts";
 import type { Batch } from "./trace.ts";
 import type { Next, Reply } from "./trace-worker.ts";
+import { messageOf } from "../message.ts";
 
 /** Batches that the worker is ahead of the page. */
 const AHEAD = 2;
@@ -64,7 +65,7 @@ export class TraceRecording implements Recording {
     this.settings = withPolicy(settings, UNKNOWN);
     this.#changed = changed;
     this.ended = this.#take(batches).catch((error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       this.status = { at: "failed", error: why };
       changed();
     });

@@ -3,6 +3,7 @@
 import type { OpenStore } from "../source/recording.ts";
 import type { Settings } from "../source/settings.ts";
 import type { Player } from "./player.svelte.ts";
+import { messageOf } from "../message.ts";
 
 /** Sets the policy of the store that a player shows to that of these settings, and continues to play. */
 export function changePolicy(player: Player, store: OpenStore, settings: Settings): void {
@@ -20,7 +21,7 @@ export function changePolicy(player: Player, store: OpenStore, settings: Setting
     (error: unknown) => {
       // The store has kept its policy.
       if (player.store === store) player.settings = player.recording.settings;
-      report(error instanceof Error ? error.message : String(error));
+      report(messageOf(error));
     },
   );
   player.playing = true;

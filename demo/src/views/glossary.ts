@@ -24,9 +24,10 @@ export const GLOSSARY = {
   "false positive":
     "A filter that says maybe for a key that is not there: a block is read for nothing.",
   partitioner: "The rule for the keys at which outputs are cut into tables.",
-  counter: "Admissions or merges that a level waits for until it is merged itself.",
+  counter: "The number of admissions or merges until a level is merged.",
   bucket: "A range of keys of level 0, which is merged by a job of its own.",
-  temperature: "A bucket's share of what was flushed lately, over a fair share.",
+  temperature:
+    "How busy a bucket is: its share of recent flushes, divided by an equal share. 2 is twice its share.",
 } as const;
 
 /** A word that is explained. */

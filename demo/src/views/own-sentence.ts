@@ -19,7 +19,8 @@ export function policyText(options: PolicyOptions): string {
 
 /** Origin of the recording: its keyspace and release, or how it was simulated. */
 export function originText({ release, keyspace, simulation, engine }: HeaderEvent): string {
-  if (engine !== undefined) return `column family ${keyspace} of ${engine}, by its MANIFEST`;
+  if (engine !== undefined)
+    return `column family ${keyspace} of a ${engine} store, read from its MANIFEST`;
   if (simulation == null) return `keyspace ${keyspace}, release ${release}`;
   return `simulated by release ${release}: ${simulationText(simulation)}`;
 }

@@ -1,6 +1,7 @@
 /** The read that is shown in the picture and below it, place by place. */
 
 import type { ReadPath } from "../source/read-path.ts";
+import { messageOf } from "../message.ts";
 
 /** The reads of one player. */
 export class Reads {
@@ -31,6 +32,6 @@ export class Reads {
 
   /** Reports why there is no read. */
   fail(error: unknown): void {
-    this.problem = error instanceof Error ? error.message : String(error);
+    this.problem = messageOf(error);
   }
 }

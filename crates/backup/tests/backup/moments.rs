@@ -115,7 +115,7 @@ async fn a_restarted_store_uploads_no_table_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lineage_of_the_store_is_one_of_the_backup() {
+async fn a_new_lineage_starts_one_in_the_backup() {
     let ((_dir, path), objects) = (folder(), Faulty::new());
     let db = Db::open(&path, small()).unwrap();
     let backup = start(&db, &objects).await.unwrap();

@@ -45,7 +45,7 @@ fn a_history_is_a_trace_under_the_policy_of_its_options() {
 }
 
 #[test]
-fn what_is_no_manifest_has_no_history() {
+fn a_file_that_is_no_manifest_is_refused() {
     let place = Place::new();
     rocksdb(&place);
     place.file("rows.tsv", "a\tb\n");

@@ -37,11 +37,13 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         .serve_connection(TokioIo::new(stream), service);
     let mut connection_ends = Pin::new(&mut connection);
     let ended = tokio::select! {
-        ended = connection_ends.as_mut() => ended,
+        // First: a reply after the drain has started says that it is the last.
+        biased;
         () = stopping.cancelled() => {
             connection_ends.as_mut().graceful_shutdown();
             connection_ends.await
         }
+        ended = connection_ends.as_mut() => ended,
     };
     let Err(error) = ended else { return };
     let parts = connection.into_parts();

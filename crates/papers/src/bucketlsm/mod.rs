@@ -106,7 +106,8 @@ impl Design {
             dynamic_level_bytes: false,
             ..Leveled::default()
         };
-        // The paper's text; what its authors' code has instead is in `switches`.
+        // The paper's text, but that level 1 waits, as in its authors' code, and that no buckets are joined which would
+        // be split again. What else the code has is in `switches`.
         let bucket = |buckets| BucketLsm {
             split_percent: 200,
             join_percent: 50,
@@ -114,7 +115,7 @@ impl Design {
             count_present: false,
             only_empty: true,
             merge_waiting: false,
-            level1_waits: true,
+            level_one_waits: true,
             eager: false,
             overlap_percent: 0,
             level_base_bytes,

@@ -2,7 +2,9 @@
 
 use super::{BUSY, Design, LEVEL0, RATE, STALLS, TIME, measure, run, setting, store, workload};
 use crate::figure::{Figure, Plot, Source};
+use crate::scaled::Scaled;
 use crate::{PapersError, Scale};
+use terrane_sim::Config;
 
 /// The standard deviation of the time of a merge of level 0.
 pub const DEVIATION: &str = "deviation of a level-0 merge, s";
@@ -31,20 +33,38 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
          not beyond. The time of a level-0 merge deviates by 0.6, 17.3, 27.8 and 29.5 s at 2, 4, 8 and 16 parts.",
         format!("fillrandom. {}", setting(store, flushes)),
     );
+    by_degree(&mut figure, degrees(scale), store, Design::name, |case, design| {
+        progress(&format!("figure 10, {case}"));
+        design.config(store, workload("fillrandom", store, flushes))
+    })?;
+    figure.notes.push(
+        "Subcompaction is nearly as fast as buckets here, as its parts are even: they are cut at 64 points of each \
+         input, and from 4 parts on a level-0 merge deviates by less than a second, not by 17 to 30 s. From 8 on \
+         nothing waits for level 0 under either. Both are limited by the one client, at 500 thousand operations a \
+         second, and by flushes, which share the storage with merges; more parts only keep it busier."
+            .to_owned(),
+    );
+    Ok(figure)
+}
+
+/// Adds the rows and the plot of the designs by degree, each with its case and configuration, beside table I.
+pub(super) fn by_degree(
+    figure: &mut Figure,
+    degrees: &[u64],
+    store: Scaled,
+    case_of: impl Fn(Design) -> String,
+    mut config_of: impl FnMut(&str, Design) -> Config,
+) -> Result<(), PapersError> {
     let mut plot = Plot { x: "parts, buckets", y: RATE, curves: Vec::new() };
-    let of_degree = |degree| {
-        [("subcompaction", Design::Subcompaction(degree)), ("bucket", Design::Buckets(degree))]
+    let of_degree = |degree: &u64| {
+        let (parts, buckets) = (Design::Subcompaction(*degree), Design::Buckets(*degree));
+        [(*degree, "subcompaction", parts), (*degree, "bucket", buckets)]
     };
     let baseline = [(1, "baseline", Design::Baseline)];
-    let others = degrees(scale).iter().flat_map(|degree| {
-        of_degree(*degree).into_iter().map(move |(curve, design)| (*degree, curve, design))
-    });
-    for (degree, curve, design) in baseline.into_iter().chain(others) {
-        let case = design.name();
-        progress(&format!("figure 10, {case}"));
-        let config = design.config(store, workload("fillrandom", store, flushes));
-        let (found, _) = run(&case, config)?;
-        measure(&mut figure, &case, &found, store);
+    for (degree, curve, design) in baseline.into_iter().chain(degrees.iter().flat_map(of_degree)) {
+        let case = case_of(design);
+        let (found, _) = run(&case, config_of(&case, design))?;
+        measure(figure, &case, &found, store);
         figure.rows.retain(|row| {
             row.case != case || [TIME, RATE, STALLS, LEVEL0, BUSY].contains(&row.measure)
         });
@@ -57,16 +77,9 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         }
     }
     for (parts, deviation) in TABLE_1 {
-        let case = Design::Subcompaction(parts).name();
+        let case = case_of(Design::Subcompaction(parts));
         figure.compare(&case, DEVIATION, (Source::Measured, deviation));
     }
-    figure.notes.push(
-        "Subcompaction is nearly as fast as buckets here, as its parts are even: they are cut at 64 points of each \
-         input, and from 4 parts on a level-0 merge deviates by less than a second, not by 17 to 30 s. From 8 on \
-         nothing waits for level 0 under either. Both are limited by the one client, at 500 thousand operations a \
-         second, and by flushes, which share the storage with merges; more parts only keep it busier."
-            .to_owned(),
-    );
     figure.plots.push(plot);
-    Ok(figure)
+    Ok(())
 }

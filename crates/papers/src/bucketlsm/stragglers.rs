@@ -1,8 +1,8 @@
 //! Figure 10 again: merges that are slower, that cost something to begin, and more clients.
 
-use super::scaling::{DEVIATION, MEAN};
-use super::{BUSY, Design, LEVEL0, RATE, STALLS, TIME, measure, run, setting, store, workload};
-use crate::figure::{Figure, Plot, Source};
+use super::scaling::by_degree;
+use super::{Design, setting, store, workload};
+use crate::figure::Figure;
 use crate::{PapersError, Scale};
 use terrane_sim::Config;
 
@@ -72,39 +72,11 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         ),
     );
     for change in CHANGES {
-        let mut plot = Plot { x: "parts, buckets", y: RATE, curves: Vec::new() };
-        let of_degree = |degree: &u64| {
-            let designs = [
-                ("subcompaction", Design::Subcompaction(*degree)),
-                ("bucket", Design::Buckets(*degree)),
-            ];
-            designs.map(|(curve, design)| (*degree, curve, design))
-        };
-        let baseline = [(1, "baseline", Design::Baseline)];
-        for (degree, curve, design) in
-            baseline.into_iter().chain(degrees(scale).iter().flat_map(of_degree))
-        {
-            let case = case(change, design);
+        let case = |design| case(change, design);
+        by_degree(&mut figure, degrees(scale), store, case, |case, design| {
             progress(&format!("stragglers, {case}"));
-            let config = design.config(store, workload("fillrandom", store, flushes));
-            let (found, _) = run(&case, changed(config, change))?;
-            measure(&mut figure, &case, &found, store);
-            figure.rows.retain(|row| {
-                row.case != case || [TIME, RATE, STALLS, LEVEL0, BUSY].contains(&row.measure)
-            });
-            if let Some(level0) = found.merges.first() {
-                figure.found(&case, MEAN, level0.micros.mean / 1e6);
-                figure.found(&case, DEVIATION, level0.micros.deviation / 1e6);
-            }
-            if let Some(rate) = figure.number(&case, RATE) {
-                plot.point(curve, (degree as f64, rate));
-            }
-        }
-        for (parts, deviation) in super::scaling::TABLE_1 {
-            let case = case(change, Design::Subcompaction(parts));
-            figure.compare(&case, DEVIATION, (Source::Measured, deviation));
-        }
-        figure.plots.push(plot);
+            changed(design.config(store, workload("fillrandom", store, flushes)), change)
+        })?;
     }
     Ok(figure)
 }

@@ -13,7 +13,8 @@
 //!    * **Level 0** is due at the trigger's number of runs, with B bytes (score: runs / trigger). Its
 //!      tables and the overlapping ones of level 1 form connected components, one group each. A
 //!      table alone moves; neighbours that fit into one table are joined. Shortly before writes
-//!      stall, level 0 comes before any other, and merges runs of similar size while it waits (as an option, not).
+//!      stall, level 0 comes before any other, and merges runs of similar size while it waits, unless
+//!      `merge-waiting` is off.
 //!    * **A level over its capacity** (score: `N_i / C_i`) sends down one table, merged with the
 //!      tables it overlaps there; which one is an option ([`Pick`]). Tables that are already on their
 //!      way down do not count.

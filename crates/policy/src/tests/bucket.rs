@@ -20,7 +20,7 @@ const BUCKET: BucketLsm = BucketLsm {
     count_present: false,
     only_empty: true,
     merge_waiting: false,
-    level1_waits: true,
+    level_one_waits: true,
     eager: false,
     overlap_percent: 0,
 };
@@ -41,6 +41,17 @@ impl Tree {
         tree.flush((0..40).map(|n| n * 100));
         tree.settle();
         tree
+    }
+
+    /// Returns the level that the next group goes into, while one bucket is full and has to wait for a merge of its
+    /// tables into level 1.
+    fn begin_beside_waiting_bucket(&mut self) -> Option<usize> {
+        for _ in 0..4 {
+            self.flush(keys([1, 0, 0, 0]));
+        }
+        let held: Vec<_> = self.model.shape.levels()[0].tables().map(|t| t.id).collect();
+        self.running.compactions.push(plan(vec![merge(&held, 1, 3)]));
+        self.begin().map(|group| group.destination.level)
     }
 
     fn context(&self, observed: &Observed, look: impl FnOnce(&PlanContext) -> bool) -> bool {
@@ -508,12 +519,7 @@ fn level_1_waits_while_a_bucket_is_due_and_deeper_levels_do_not() {
         tree.model.write(3, 1, [4000]);
         tree.model.write(2, 2, 3000..3000 + level2);
         tree.model.write(1, 3, 2000..2015);
-        for _ in 0..4 {
-            tree.flush(keys([1, 0, 0, 0]));
-        }
-        let held: Vec<_> = tree.model.shape.levels()[0].tables().map(|t| t.id).collect();
-        tree.running.compactions.push(plan(vec![merge(&held, 1, 3)]));
-        tree.begin().map(|group| group.destination.level)
+        tree.begin_beside_waiting_bucket()
     };
     assert_eq!([100, 101].map(goes_into), [None, Some(3)]);
 }
@@ -580,22 +586,17 @@ fn a_much_larger_table_is_left_out_of_a_merge_in_place() {
 
 #[test]
 fn level_1_goes_down_beside_a_waiting_bucket_unless_it_waits() {
-    let goes_into = |level1_waits| {
+    let goes_into = |level_one_waits| {
         let policy = BucketLsm {
             l0_compaction_trigger: 2,
             level_base_bytes: 1,
             dynamic_level_bytes: false,
-            level1_waits,
+            level_one_waits,
             ..BUCKET
         };
         let mut tree = Tree { model: Model::default(), ..Tree::new(policy) };
         tree.model.write(1, 3, 2000..2015);
-        for _ in 0..4 {
-            tree.flush(keys([1, 0, 0, 0]));
-        }
-        let held: Vec<_> = tree.model.shape.levels()[0].tables().map(|t| t.id).collect();
-        tree.running.compactions.push(plan(vec![merge(&held, 1, 3)]));
-        tree.begin().map(|group| group.destination.level)
+        tree.begin_beside_waiting_bucket()
     };
     assert_eq!([true, false].map(goes_into), [None, Some(2)]);
 }

@@ -136,7 +136,7 @@ mod growing {
         count_present: false,
         only_empty: true,
         merge_waiting: false,
-        level1_waits: true,
+        level_one_waits: true,
         eager: false,
         overlap_percent: 0,
     };
@@ -147,7 +147,7 @@ mod growing {
         count_present: true,
         only_empty: false,
         merge_waiting: true,
-        level1_waits: false,
+        level_one_waits: true,
         eager: true,
         overlap_percent: 50,
         ..BUCKET

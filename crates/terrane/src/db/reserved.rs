@@ -1,4 +1,5 @@
-//! Keyspaces that no list shows, for records of the store's owner; and removals of keyspaces with such a record.
+//! Keyspaces that no list shows, for records of the store's owner, and drops of keyspaces that write such a record in
+//! the same batch.
 
 use crate::WriteBatch;
 use crate::db::{Db, Keyspace};

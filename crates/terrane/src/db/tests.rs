@@ -20,6 +20,7 @@ mod handles;
 mod jobs;
 mod lanes;
 mod logs;
+mod lost_logs;
 mod many_keyspaces;
 mod memory;
 mod merges;

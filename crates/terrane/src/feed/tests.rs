@@ -281,7 +281,7 @@ fn dropped_keyspaces_are_changes_with_their_names() {
 }
 
 #[test]
-fn names_of_dropped_keyspaces_go_with_the_logs() {
+fn names_of_dropped_keyspaces_end_with_their_logs() {
     let db = Place::directory().open(options(3 * LOG_BYTES));
     let kept = || db.engine().state.lock().version_set.dropped.len();
     for n in 0..3 {

@@ -107,7 +107,7 @@ pub(crate) fn recover(engine: &Engine, recovered: &Recovered) -> Result<()> {
     match tidied.and_then(|()| go_on(engine, logs.clone(), &dropped, done.next, done.claim)) {
         Err(full) if full.is_no_space() => {
             engine.log.syncs.poison(&full);
-            hide(engine, &dropped)?;
+            forget(engine, &dropped);
             only_show(&engine.state, &engine.log, logs, done.next);
             remove_strays(engine)
         }
@@ -139,17 +139,19 @@ fn only_show(store: &StoreState, log: &Log, logs: Vec<LiveLog>, next: Seq) {
     log.writer().skip_to(next);
 }
 
-/// Removes keyspaces that batches drop from a store whose manifest takes no edit.
+/// Removes keyspaces that batches drop from a store that is only read.
 fn hide(engine: &Engine, dropped: &[(KeyspaceId, Seq)]) -> Result<()> {
-    let mut state = engine.state.lock();
-    for &(id, sequence) in dropped {
-        if let Some(keyspace) = engine.keyspaces.get(id) {
-            let changes = vec![Change::DropKeyspace { id, sequence }];
-            state.version_set.apply(&Edit { changes })?;
-            install::forget_keyspace(engine, &mut state, &keyspace);
-        }
+    forget(engine, dropped);
+    let changes = dropped.iter().map(|&(id, sequence)| Change::DropKeyspace { id, sequence });
+    engine.state.lock().version_set.apply(&Edit { changes: changes.collect() })
+}
+
+/// Removes keyspaces that batches drop from the live ones of a store whose manifest had no room for the edit. It
+/// has them until an opening finds room: other edits may come before that one, and must not lose their tables.
+fn forget(engine: &Engine, dropped: &[(KeyspaceId, Seq)]) {
+    for keyspace in dropped.iter().filter_map(|&(id, _)| engine.keyspaces.get(id)) {
+        install::forget_keyspace(engine, &mut engine.state.lock(), &keyspace);
     }
-    Ok(())
 }
 
 /// Brings one batch's entries back, those that no table holds.
@@ -189,7 +191,8 @@ fn replay_batch(
     for entry in batch::effective(batch, deletes_range) {
         let (id, operation) = entry.map_err(|damage| damage.within("log", 0))?;
         if let Operation::DropKeyspace(_) = operation {
-            if version_set.keyspaces.contains_key(&id) {
+            let is_live = version_set.keyspaces.contains_key(&id);
+            if is_live && dropped.iter().all(|&(before, _)| before != id) {
                 dropped.push((id, seq));
             }
         } else if is_replayed(&id) {

@@ -336,11 +336,12 @@ impl VersionSet {
         self.keyspaces.values().map(|k| k.flushed).max().unwrap_or(0)
     }
 
-    /// Returns the sequence number through which batches are durable, as tables, range deletes and a closing claim of
-    /// `synced` say. An edit names range deletes once their batches are synced.
+    /// Returns the sequence number through which batches are durable, as tables, range deletes, drops and a closing
+    /// claim of `synced` say. An edit names range deletes and drops once their batches are synced.
     pub(crate) fn durable(&self, synced: Seq) -> Seq {
         let deleted = self.keyspaces.values().map(|record| record.range_deletes.newest()).max();
-        self.flushed_max().max(synced).max(deleted.unwrap_or(0))
+        let dropped = self.dropped.values().map(|record| record.flushed).max();
+        self.flushed_max().max(synced).max(deleted.max(dropped).unwrap_or(0))
     }
 
     /// The keyspace of this name.

@@ -22,6 +22,7 @@ use crate::batch::{self, Operation, WriteBatch, effective};
 use crate::engine::{Engine, KeyspaceMap, Recorded, Wait, Writer};
 use crate::entry::Seq;
 use crate::error::{Closed, Corruption, Error, ErrorKind, Result, Stall};
+use crate::features::DROPS;
 use crate::install;
 use crate::keyspace::KeyspaceId;
 use crate::operand::MergeOperator;
@@ -48,7 +49,7 @@ pub(crate) fn commit(
 ) -> Result<Seq> {
     engine.state.writable()?;
     let (mut writer, keyspaces) = writer_with_room(engine, batches, catch_up)?;
-    batches.iter().try_for_each(|batch| all_known(&keyspaces, batch))?;
+    batches.iter().try_for_each(|batch| check(&keyspaces, batch))?;
     append(engine, &mut writer, &keyspaces, batches, durability)
 }
 
@@ -93,7 +94,7 @@ fn try_append(
     if !writer.fits(bytes) || stall(engine, &keyspaces, batches)?.is_some() {
         return Ok(None);
     }
-    batches.iter().try_for_each(|batch| all_known(&keyspaces, batch))?;
+    batches.iter().try_for_each(|batch| check(&keyspaces, batch))?;
     append(engine, writer, &keyspaces, batches, Durability::Buffered).map(Some)
 }
 
@@ -131,7 +132,7 @@ pub(crate) fn commit_if(
                 decisions.push(Ok(Decision::Outrun));
                 continue;
             }
-            let refusals = all_known(&keyspaces, &write.batch)
+            let refusals = check(&keyspaces, &write.batch)
                 .and_then(|()| refusals(engine, &writer, &keyspaces, write, &accepted));
             decisions.push(refusals.map(|refusals| {
                 let Some(refusals) = refusals else {
@@ -350,8 +351,13 @@ pub(super) fn rotate_log(engine: &Engine, writer: &mut Writer, bytes: u64) -> Re
     Ok(true)
 }
 
-/// Refuses a batch that names a keyspace which is not there.
-pub(super) fn all_known(keyspaces: &KeyspaceMap, batch: &WriteBatch) -> Result<()> {
+/// Refuses a batch that names a keyspace which is not there, and one that drops a keyspace.
+pub(super) fn check(keyspaces: &KeyspaceMap, batch: &WriteBatch) -> Result<()> {
+    if batch.features() & DROPS != 0 {
+        // One of the quarantine: without the edit that belongs to it, recovery would drop the keyspace later.
+        let expected = "no entry that drops a keyspace, as drop_keyspace does";
+        return Err(Error::invalid("batch", expected, "one"));
+    }
     let is_known = |id: KeyspaceId| keyspaces.get(&id).is_some();
     if batch.keyspaces().all(is_known) { Ok(()) } else { Err(Closed::Keyspace.into()) }
 }

@@ -10,7 +10,7 @@
 //! the edit fails, the log takes no more until the store is opened again.
 
 use super::announce::announce;
-use super::commit::{all_known, record, rotate_log, show};
+use super::commit::{check, record, rotate_log, show};
 use crate::batch::{Operation, WriteBatch};
 use crate::engine::{EditLock, Engine, KeyspaceInner, Writer};
 use crate::error::{Error, Result};
@@ -46,6 +46,7 @@ pub(crate) fn drop_keyspace(engine: &Engine, name: &str, with: &WriteBatch) -> R
         let mut writer = engine.log.writer();
         engine.log.syncs.usable()?;
         if writer.fits(bytes) || rotate_log(engine, &mut writer, log_file_bytes(bytes))? {
+            check(&engine.keyspaces.load(), with)?;
             commit(engine, &edits, &mut writer, &keyspace, &batch)?;
             drop(writer);
             engine.background.notify_work();
@@ -67,7 +68,6 @@ fn commit(
     batch: &WriteBatch,
 ) -> Result<()> {
     let keyspaces = engine.keyspaces.load_full();
-    all_known(&keyspaces, batch)?;
     let is_synced = Rule::DropBeforeEdit.holds();
     let durability = if is_synced { Durability::Sync } else { Durability::Buffered };
     let recorded = record(engine, writer, &[batch], durability)?;

@@ -8,7 +8,7 @@ import { SMALL, simulated, sized, writing } from "../measure.ts";
 export const ptier: Chapter = {
   id: "ptier",
   name: "PTierDB",
-  title: "Which tables can go down unwritten?",
+  title: "Which tables move down without being rewritten?",
   hook: [
     "Keys often share prefixes: a table name, a user, a sensor. PTierDB cuts tables between " +
       "prefixes and knows which prefixes each one holds. When tables go down a level, only " +

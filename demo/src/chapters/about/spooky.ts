@@ -15,8 +15,8 @@ export const spooky: Chapter = {
     "These are the two largest levels of one tree with T = 4: 16 MiB of updates over 64 MiB " +
       "of live data, on a disk of 100 MiB. Every update replaces a key that is already there. " +
       "The same merge runs in three ways.",
-    "A full merge has 16 and 64 MiB of inputs beside 64 MiB of outputs at its end: 144 MiB. Spooky merges " +
-      "piece by piece, and each piece frees its inputs before the next. For that both levels must be cut at " +
+    "At its end a full merge holds its inputs, 16 and 64 MiB, and its output, 64 MiB: 144 MiB in all. Spooky " +
+      "merges piece by piece, and each piece frees its inputs before the next. For that both levels must be cut at " +
       "the same keys, and a dividing merge higher up has seen to it: it cut its outputs where the largest " +
       "level is cut.",
   ],

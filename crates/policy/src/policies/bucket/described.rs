@@ -81,9 +81,9 @@ impl Described for BucketLsm {
                 &mut self.merge_waiting,
             ),
             ParameterRef::switch(
-                "level-1-waits",
+                "level-one-waits",
                 "whether level 1 sends nothing down while a bucket that is due has to wait",
-                &mut self.level1_waits,
+                &mut self.level_one_waits,
             ),
             ParameterRef::switch(
                 "eager",

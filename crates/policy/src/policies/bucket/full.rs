@@ -99,7 +99,7 @@ impl BucketLsm {
         parts.iter().find_map(|(_, tables)| self.merge_newest(view, context, tables))
     }
 
-    /// The same of a component of tables that wait.
+    /// Plans such a merge for one component of waiting tables.
     fn merge_newest(
         &self,
         view: &View<'_>,

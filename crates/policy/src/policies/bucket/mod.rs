@@ -17,7 +17,7 @@
 //!    `split-percent`, and joined with its colder neighbour if it is at `join-percent` or below. New boundaries
 //!    bind later flushes. With `only-empty` it must hold no table of level 0.
 //! 4. **Levels below** send tables down as soon as their score is above that of the fullest bucket, or no
-//!    bucket is due. While one is due but waits, level 1 sends nothing down.
+//!    bucket is due. With `level-one-waits`, level 1 sends nothing down while a bucket that is due waits.
 //!
 //! **The paper's text and its authors' code differ,** and what they differ in is an option.
 //!
@@ -28,7 +28,7 @@
 //! | `count-present`: shares are of the buckets that there are, not of N | no | yes | no |
 //! | `join-hot`: joined even if it has to be split again | yes | yes | no |
 //! | `merge-waiting`: within level 0, while a merge below keeps tables waiting | - | yes | no |
-//! | `level-1-waits`: level 1 sends nothing down while a bucket that is due waits | no | yes | yes |
+//! | `level-one-waits`: level 1 sends nothing down while a bucket that is due waits | no | yes | yes |
 //! | `eager`: any bucket may be next once one is due | - | yes | no |
 //! | `overlap-percent`: its overlap in the choice of the next one | 0 | 50 | 0 |
 //!
@@ -102,7 +102,7 @@ pub struct BucketLsm {
     /// Whether tables of a bucket are merged within level 0 while a merge below keeps them waiting.
     pub merge_waiting: bool,
     /// Whether level 1 sends nothing down while a bucket that is due has to wait.
-    pub level1_waits: bool,
+    pub level_one_waits: bool,
     /// Whether all buckets are due once one is.
     pub eager: bool,
     /// Weight of a bucket's overlap with level 1 in the choice of the next one, in percent; the rest is that of its
@@ -129,7 +129,7 @@ impl Default for BucketLsm {
             count_present: false,
             only_empty: false,
             merge_waiting: false,
-            level1_waits: true,
+            level_one_waits: true,
             eager: false,
             overlap_percent: 0,
         }
@@ -164,7 +164,7 @@ impl Policy for BucketLsm {
                     .iter()
                     .find_map(|full| self.empty(&view, context, &buckets, full))
                     .or_else(|| self.merge_within_bucket(&view, context)),
-                1 if waits && self.level1_waits => None,
+                1 if waits && self.level_one_waits => None,
                 _ if self.dynamic_level_bytes && level == view.last() => view.deepen(),
                 _ => view.send_down(level, Pick::LeastOverlap, 0, None),
             };

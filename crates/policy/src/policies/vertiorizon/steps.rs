@@ -1,7 +1,7 @@
 //! Vertiorizon's plans: each step of its rule, for what it remembers.
 
-use super::{MergeChoice, Vertiorizon};
 use super::memory::Memory;
+use super::{MergeChoice, Vertiorizon};
 use crate::toolkit::format::{count, size};
 use crate::toolkit::group_builder::build_groups;
 use crate::toolkit::horizontal::{Counters, MergePolicy};

@@ -215,7 +215,10 @@ fn a_memory_is_read_from_its_state_and_impossible_ones_are_none() {
     let known = Learned { costs: [7, 9], ..sound.learned.clone() };
     let known = Memory { learned: known, below: MergePolicy::Tiering, ..sound };
     let state = known.state();
-    assert_eq!(Memory::read(&state), Some(Memory { counts: Memory::read(&state).unwrap().counts, ..known.clone() }));
+    assert_eq!(
+        Memory::read(&state),
+        Some(Memory { counts: Memory::read(&state).unwrap().counts, ..known.clone() })
+    );
     let earlier = Memory::read(&state[..state.len() - 16]).unwrap();
     assert_eq!((earlier.below, earlier.learned.costs), (MergePolicy::Tiering, [0, 0]));
     assert_eq!(Memory::read(&state[..state.len() - 8]), None);
@@ -244,7 +247,10 @@ fn by_the_devices_costs_reads_are_leveled_and_writes_are_tiered() {
     let alike = Workload { operations: [50, 50, 0], page: None, ..MEASURED };
     let designs = alike.designs(None, None, None);
     assert_eq!(tuning::cheapest(&designs, Leveling).unwrap().merge, Tiering);
-    assert!(designs.iter().all(|design| design.below == Leveling), "unknown costs tune nothing there");
+    assert!(
+        designs.iter().all(|design| design.below == Leveling),
+        "unknown costs tune nothing there"
+    );
 }
 
 #[test]
@@ -261,7 +267,8 @@ fn another_merge_policy_below_has_to_save_a_tenth() {
 #[test]
 fn measured_costs_stay_until_others_are_measured() {
     let mut learned = Learned::default();
-    let observed = |block_nanos, page_nanos| Observed { block_nanos, page_nanos, ..Observed::default() };
+    let observed =
+        |block_nanos, page_nanos| Observed { block_nanos, page_nanos, ..Observed::default() };
     for (found, known) in [((0, 0), [0, 0]), ((7, 0), [7, 0]), ((0, 5), [7, 5]), ((9, 4), [9, 4])] {
         learned.observe(&observed(found.0, found.1), 1600);
         assert_eq!(learned.costs, known);

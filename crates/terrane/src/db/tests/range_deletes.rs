@@ -1,5 +1,6 @@
 //! Range deletes. Where a store with range tombstones in its tables went wrong, the test names the report.
 
+use super::lost_logs::Lost;
 use super::*;
 use crate::stats::RangeDeleteStats;
 use crate::write;
@@ -458,36 +459,19 @@ fn a_batch_of_range_deletes_is_one_list() {
 
 #[test]
 fn a_log_that_lost_a_range_delete_which_an_edit_names_is_damage() {
-    let memory = MemoryVfs::new();
-    let open = || {
-        let directory = Directory::open(Arc::new(memory.clone())).unwrap();
-        Db::open_storage(Arc::new(directory), idle(), slices())
-    };
-    let db = open().unwrap();
+    let lost = Lost::new();
+    let db = lost.open().unwrap();
     let rows = db.default_keyspace();
     rows.put("a", "1", Buffered).unwrap();
     write::seal_all(db.engine()).unwrap();
     rows.put("z", "2", Buffered).unwrap();
-    let logs = || -> Vec<(String, Vec<u8>)> {
-        let names = memory.list().unwrap().into_iter().filter(|name| name.ends_with(".log"));
-        let bytes = |name: String| {
-            let file = memory.open(&name).unwrap();
-            let mut bytes = vec![0; file.len().unwrap() as usize];
-            crate::storage::read_exact_at(&*file, &mut bytes, 0).unwrap();
-            (name, bytes)
-        };
-        names.map(bytes).collect()
-    };
-    let before = logs();
+    let before = lost.logs();
     rows.delete_range("b".."x", Buffered).unwrap();
     // The flush of the older memtable names it.
     db.wait_until_idle().unwrap();
     assert_eq!(listed(&db).fragments, 1);
     std::mem::forget((rows, db));
-    for (name, bytes) in before {
-        let file = memory.open(&name).unwrap();
-        crate::storage::write_all_at(&*file, &bytes, 0).unwrap();
-    }
-    let damage = open().map(drop).unwrap_err();
+    lost.put_back(before);
+    let damage = lost.open().map(drop).unwrap_err();
     assert!(matches!(damage.kind(), crate::ErrorKind::Corrupt(_)), "{damage}");
 }
