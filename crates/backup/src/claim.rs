@@ -18,7 +18,8 @@
 //!    that has written it.
 //! 8. A store that takes over from another, or is older, starts a lineage before it creates its claim, so that no
 //!    lineage has two histories. Whether the place has manifests of the former lineage does not matter: a copy of the
-//!    store that has claimed the place may create the first of them at any moment.
+//!    store that has claimed the place may create the first of them at any moment. In the new lineage nothing shows
+//!    that the store is older, so a take-over that fails before its claim is there needs an operator again (`record`).
 
 use crate::base::blocking;
 use crate::error::{Error, Result};
@@ -65,10 +66,8 @@ pub(crate) async fn take(place: &Place, db: &Db, take_over: bool) -> Result<(Cla
     };
     let followed = newest.and_then(|newest| newest.1).map_or(0, |claim| claim.mark);
     let mut tried = match is_asked {
-        // If this fails, an operator must ask again.
-        true if marks.contain(followed) => Marks::of(mark),
-        false if marks.known != followed => Marks::of(followed),
-        _ => marks,
+        true => marks.taking_over(followed, mark),
+        false => marks.following(followed),
     };
     tried.attempt(mark);
     if Rule::RecordFirst.holds() {

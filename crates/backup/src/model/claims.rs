@@ -78,7 +78,12 @@ impl World {
         let newest = self.newest_claim().await?;
         if let &[at] = which {
             let sent = self.cloud.late_claims().into_iter().filter(|mark| !late.contains(mark));
-            self.machines[at].tried.extend(sent);
+            let machine = &mut self.machines[at];
+            if take_over && (machine.is_copy || machine.may_lack) {
+                // If it is older, it has forgotten its earlier tries.
+                machine.tried.clear();
+            }
+            machine.tried.extend(sent);
         }
         for ((at, db), started) in starts.into_iter().zip(started) {
             drop(db);

@@ -89,6 +89,31 @@ async fn backups_without_a_claim_are_not_continued_unasked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_take_over_that_failed_elsewhere_hides_no_older_copy() {
+    let ((dir, path), objects) = (folder(), Faulty::new());
+    let db = Db::open(&path, small()).unwrap();
+    let backup = start(&db, &objects).await.unwrap();
+    backup.wait(write(&db, 1)).await.unwrap();
+    db.wait_until_idle().unwrap();
+    let old = dir.path().join("old");
+    copy(&path, &old);
+    backup.wait(write(&db, 2)).await.unwrap();
+    // The disk with the backup is not mounted, and the copy dies before its claim is there.
+    let (old, empty) = (Db::open(old, small()).unwrap(), Faulty::new().holding("/claim/"));
+    let taking = tokio::spawn({
+        let (old, empty) = (old.clone(), empty.clone());
+        async move { take_over(&old, &empty).await.map(drop) }
+    });
+    empty.held().await;
+    taking.abort();
+    assert!(taking.await.is_err());
+    assert!(refused(&old, &objects).await.contains("found writer 1 since"));
+    backup.wait(write(&db, 3)).await.unwrap();
+    backup.stop().await;
+    assert_eq!(restored(&objects, At::Newest).await.1, rows(&db));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_newest_manifest_hides_no_older_copy() {
     let ((dir, path), objects) = (folder(), Faulty::new());
     let db = Db::open(&path, small()).unwrap();
