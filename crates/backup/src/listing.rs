@@ -4,9 +4,7 @@ use crate::error::{Error, Result};
 use crate::format::{Claim, Content, Manifest};
 use crate::names::{Name, folder};
 use crate::place::Place;
-use crate::points::{
-    Branch, Moment, branches, is_unreadable, lacking, moments, needed, sum, there,
-};
+use crate::points::{Branch, Moment, branches, lacking, moments, needed, sum, there};
 use crate::writer::read_base;
 use object_store::ObjectStore;
 use object_store::path::Path;
@@ -58,7 +56,7 @@ pub struct LastWriter {
 pub struct Backups {
     /// The last writer, unless its claim is missing or cannot be read.
     pub writer: Option<LastWriter>,
-    /// Damage of the newest claim, or its later release, as a sentence.
+    /// Damage of the newest claim, as a sentence.
     pub claim_damage: Option<String>,
     /// The ranges.
     pub ranges: Vec<Range>,
@@ -70,13 +68,13 @@ pub struct Backups {
 /// claim and the manifests that cannot be read.
 ///
 /// # Errors
-/// Requests that fail.
+/// Requests that fail; a newest claim of a later release.
 pub async fn list(objects: Arc<dyn ObjectStore>, prefix: Path) -> Result<Backups> {
     let place = Place::new(objects, prefix);
     let (mut listed, mut unreadable) = (Backups::default(), Vec::new());
     match last_writer(&place).await {
         Ok(writer) => listed.writer = writer,
-        Err(e) if is_unreadable(&e) => listed.claim_damage = Some(e.to_string()),
+        Err(e @ Error::Damaged { .. }) => listed.claim_damage = Some(e.to_string()),
         Err(e) => return Err(e),
     }
     for Branch { successor, mut ranges } in branches(&place).await? {
