@@ -241,3 +241,46 @@ fn a_removal_waits_until_its_batch_is_synced() {
         assert!(!matches!(noticed, Ok(Ok(()))), "{kind:?}");
     }
 }
+
+/// Fills the disk while the manifest is full, drops a keyspace, and again once there is space.
+fn without_space(kind: Kind) -> Result<()> {
+    let rig = Rig::new(kind);
+    let options = options().wal_file_bytes(64 << 10);
+    let db = rig.open(options.clone(), 1)?;
+    let mut rows = Rows::new();
+    let schedule = [Step::Put("before", 1), Step::Drop("before"), Step::Put("users", 2)];
+    for step in schedule.into_iter().chain([Step::Put("default", 3), Step::Flush]) {
+        step.run(&db)?;
+        step.apply(&mut rows);
+    }
+    db.wait_until_idle()?;
+    rig.vfs.set_capacity(0, Fault::NoSpace);
+    let refused = (0..).find_map(|n| db.create_keyspace(&format!("empty-{n}")).err());
+    assert!(refused.unwrap().is_no_space());
+    let last = db.latest_sequence();
+    for _ in 0..2 {
+        let refused = Step::Drop("users").run(&db).unwrap_err();
+        assert!(refused.is_no_space(), "{refused}");
+    }
+    assert_eq!(db.latest_sequence(), last);
+    let step = Step::Put("users", 4);
+    step.run(&db)?;
+    step.apply(&mut rows);
+    judge(&db, &[rows.clone()]).unwrap();
+    rig.vfs.heal();
+    for step in [Step::Drop("users"), Step::Put("users", 5)] {
+        step.run(&db)?;
+        step.apply(&mut rows);
+    }
+    judge(&db, &[rows.clone()]).unwrap();
+    drop(db);
+    judge(&rig.open(options, 2)?, &[rows]).unwrap();
+    Ok(())
+}
+
+#[test]
+fn a_drop_on_a_full_disk_is_refused_and_then_succeeds() {
+    for kind in KINDS {
+        without_space(kind).unwrap_or_else(|e| panic!("{kind:?}: {e}"));
+    }
+}

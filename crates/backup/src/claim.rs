@@ -3,7 +3,7 @@
 //! 1. A store may claim a place that it has claimed last, as its record says (`record`), or that nobody has claimed.
 //!    Otherwise another store has taken over, or the place was emptied or is not mounted: an operator must ask for it.
 //! 2. A writer creates the claim after the newest one, only if there is none of that number, which is its *epoch*. Of
-//!    writers that start at once one does.
+//!    writers that start at once one does. In a place that has manifests and no claim it follows the latest epoch.
 //! 3. It continues a lineage by the manifest after the newest one, with the same content and its own epoch, which it
 //!    creates only if there is none of that number. Then it ends all other lineages of the place in the same way, by a
 //!    manifest that names the lineage that continues.
@@ -14,8 +14,12 @@
 //! 6. A claim is created a second time, which must be refused. An object store that ignores the condition would let two
 //!    writers overwrite each other.
 //! 7. If the newest manifest has later batches than the store, or names a lineage that continues that of the store, the
-//!    store is an older copy: an operator must ask for it.
-//!    A store that takes over from another, or is older, starts a lineage, so that no lineage has two histories.
+//!    store is an older copy: an operator must ask for it. So must one if that manifest is damaged, even for the store
+//!    that has written it.
+//! 8. A store that takes over from another, or is older, starts a lineage before it creates its claim, so that no
+//!    lineage has two histories. Whether the place has manifests of the former lineage does not matter: a copy of the
+//!    store that has claimed the place may create the first of them at any moment. In the new lineage nothing shows
+//!    that the store is older, so a take-over that fails before its claim is there needs an operator again (`record`).
 
 use crate::base::blocking;
 use crate::error::{Error, Result};
@@ -42,9 +46,13 @@ pub(crate) async fn take(place: &Place, db: &Db, take_over: bool) -> Result<(Cla
     });
     let (record, marks) = opened.await?;
     let newest = place.newest_claim().await?;
+    let former = match &newest {
+        Some((number, _)) => Some(*number),
+        None => newest_epoch(place).await?,
+    };
     // The record that follows is no batch of the backup.
     let last = db.latest_sequence();
-    let permitted = match permit(newest.as_ref(), &marks) {
+    let permitted = match permit(newest.as_ref(), former.is_some(), &marks) {
         Ok(()) => refuse_older(place, db.feed_cursor().lineage.0, last).await,
         refused => refused,
     };
@@ -56,22 +64,20 @@ pub(crate) async fn take(place: &Place, db: &Db, take_over: bool) -> Result<(Cla
         true => terrane::storage::StoreId::random()?.salt().max(1),
         false => marks.known.max(1),
     };
-    let former = newest.as_ref().and_then(|newest| newest.1).map_or(0, |claim| claim.mark);
+    let followed = newest.and_then(|newest| newest.1).map_or(0, |claim| claim.mark);
     let mut tried = match is_asked {
-        // If this fails, an operator must ask again.
-        true if marks.contain(former) => Marks::of(mark),
-        false if marks.known != former => Marks::of(former),
-        _ => marks,
+        true => marks.taking_over(followed, mark),
+        false => marks.following(followed),
     };
     tried.attempt(mark);
     if Rule::RecordFirst.holds() {
         let own = record.clone();
         blocking(move || own.put(&tried)).await?;
     }
-    if is_asked && Rule::OwnClaim.holds() {
-        leave_lineage(place, db).await?;
+    if is_asked && Rule::OwnClaim.holds() && Rule::OwnLineage.holds() {
+        begin_lineage(db).await?;
     }
-    let claim = create_claim(place, db, newest.map_or(0, |newest| newest.0), mark).await?;
+    let claim = create_claim(place, db, former.unwrap_or(0), mark).await?;
     blocking(move || record.put(&Marks::of(mark))).await?;
     loop {
         let lineage = db.feed_cursor().lineage.0;
@@ -81,23 +87,29 @@ pub(crate) async fn take(place: &Place, db: &Db, take_over: bool) -> Result<(Cla
         if !take_over {
             refuse_older(place, lineage, last).await?;
         }
-        leave_lineage(place, db).await?;
+        begin_lineage(db).await?;
     }
 }
 
-/// Starts a lineage if the place has manifests of the store's, which others may have continued.
-async fn leave_lineage(place: &Place, db: &Db) -> Result<()> {
-    if !place.manifests(db.feed_cursor().lineage.0).await?.is_empty() {
-        let own = db.clone();
-        blocking(move || own.begin_lineage()).await?;
-    }
-    Ok(())
+/// Starts a lineage, which no other store has.
+async fn begin_lineage(db: &Db) -> Result<()> {
+    let own = db.clone();
+    Ok(blocking(move || own.begin_lineage()).await.map(drop)?)
 }
 
-/// Creates the claim after the newest one, with a mark that was drawn for it.
-async fn create_claim(place: &Place, db: &Db, newest: u64, mark: u64) -> Result<Claim> {
-    let number = newest.checked_add(1).ok_or_else(|| {
-        Error::invalid(Place::claim_name(newest), "a claim with a number after it", "the last one")
+/// Returns the latest epoch of the newest manifests, if there are any.
+async fn newest_epoch(place: &Place) -> Result<Option<u64>> {
+    let mut epoch = None;
+    for lineage in place.lineages().await? {
+        epoch = epoch.max(newest(place, lineage).await?.map(|newest| newest.epoch));
+    }
+    Ok(epoch)
+}
+
+/// Creates the claim after `former`, with a mark that was drawn for it.
+async fn create_claim(place: &Place, db: &Db, former: u64, mark: u64) -> Result<Claim> {
+    let number = former.checked_add(1).ok_or_else(|| {
+        Error::invalid(Place::claim_name(former), "a claim with a number after it", "the last one")
     })?;
     let claim = Claim { number, lineage: db.feed_cursor().lineage.0, mark, time: now_after(0) };
     // The client may have sent the request twice, since the reply to the first was lost.
@@ -113,10 +125,11 @@ async fn create_claim(place: &Place, db: &Db, newest: u64, mark: u64) -> Result<
     Ok(claim)
 }
 
-/// Refuses a place that another writer has claimed last, or one without the claims that the store has made.
-fn permit(newest: Option<&(u64, Option<Claim>)>, marks: &Marks) -> Result<()> {
+/// Refuses a place that another writer has claimed last, or one without the claims of its backups or of the store.
+fn permit(newest: Option<&(u64, Option<Claim>)>, has_manifests: bool, marks: &Marks) -> Result<()> {
     let found = match newest {
-        None if marks.known == 0 => return Ok(()),
+        None if marks.known == 0 && !has_manifests => return Ok(()),
+        None if marks.known == 0 => "backups without a claim".to_owned(),
         None => {
             let expected = "the backups that this store has written there".to_owned();
             let found = "none, as if a disk is not mounted".to_owned();
@@ -134,18 +147,34 @@ fn permit(newest: Option<&(u64, Option<Claim>)>, marks: &Marks) -> Result<()> {
     Err(Error::NotOwner { expected, found })
 }
 
-/// Refuses a store that lacks batches of its own lineage, or is from before another lineage continued it.
+/// Refuses a store that lacks batches of its own lineage, or is from before another lineage continued it. If the newest
+/// manifest is damaged, an older one may show so, and none shows the opposite.
 async fn refuse_older(place: &Place, lineage: u64, last: Seq) -> Result<()> {
-    let Some(newest) = newest(place, lineage).await?.filter(|_| Rule::RefuseOlder.holds()) else {
-        return Ok(());
-    };
-    let through = newest.content.map_or(0, |content| content.through());
-    let lineage = folder(lineage);
-    let expected = if newest.successor != 0 {
-        format!(
-            "a store of lineage {}, which continues lineage {lineage}",
-            folder(newest.successor)
-        )
+    let mut damage = None;
+    for number in place.manifests(lineage).await?.into_iter().rev() {
+        match place.manifest(lineage, number).await {
+            Ok(_) if !Rule::RefuseOlder.holds() => break,
+            Ok(manifest) => {
+                refuse_before(&manifest, last)?;
+                break;
+            }
+            Err(e @ Error::Damaged { .. }) => damage = damage.or(Some(e)),
+            Err(e) => return Err(e),
+        }
+    }
+    let Some(damage) = damage else { return Ok(()) };
+    let expected =
+        "a sound newest manifest, which shows whether this store has all batches".to_owned();
+    Err(Error::NotOwner { expected, found: damage.to_string() })
+}
+
+/// Refuses a store that is from before a manifest of its lineage.
+fn refuse_before(manifest: &Manifest, last: Seq) -> Result<()> {
+    let through = manifest.content.as_ref().map_or(0, |content| content.through());
+    let lineage = folder(manifest.lineage);
+    let expected = if manifest.successor != 0 {
+        let successor = folder(manifest.successor);
+        format!("a store of lineage {successor}, which continues lineage {lineage}")
     } else if through > last {
         format!("a store with the batches up to {through} of lineage {lineage}")
     } else {
@@ -212,8 +241,8 @@ fn refuse_later(newest: Option<&Manifest>, epoch: u64) -> Result<()> {
     }
 }
 
-/// Returns the newest manifest of a lineage, if there is one. A damaged one counts as one without content, so that its
-/// writer is fenced all the same.
+/// Returns the newest manifest of a lineage, if there is one. A damaged one counts as one without content, so that the
+/// writer of the lineage is fenced all the same.
 async fn newest(place: &Place, lineage: u64) -> Result<Option<Manifest>> {
     let Some(&number) = place.manifests(lineage).await?.last() else { return Ok(None) };
     match place.manifest(lineage, number).await {

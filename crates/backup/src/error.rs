@@ -52,8 +52,9 @@ pub enum Error {
         /// The finding.
         found: String,
     },
-    /// Another store has written the backup last, the store's own backup is gone, or it has later batches than the
-    /// store. With [`Options::take_over`](crate::Options::take_over) the store continues there all the same.
+    /// Another store has written the backup last, the store's own backup is gone or its newest manifest damaged, or it
+    /// has later batches than the store. With [`Options::take_over`](crate::Options::take_over) the store continues
+    /// there all the same.
     #[error("backup: expected {expected}, found {found}")]
     NotOwner {
         /// The expectation.

@@ -28,7 +28,8 @@
 //! * `claim` - one writer at a time; `record` - the claims of a store.
 //! * `base` - upload of the tables of a moment.
 //! * `retention` - removal of old objects.
-//! * `restore` - a store from a backup, in a directory (`target`); `points` finds the moments that can be restored.
+//! * `restore` - a store from a backup, in a directory (`target`); `points` finds the moments that can be restored,
+//!   `listing` lists them.
 //! * `format`, `names` - the objects; FORMAT.md describes them.
 //! * `place` - requests to the object store; `address` opens one by a URL.
 //!
@@ -42,6 +43,7 @@ mod claim;
 mod error;
 #[doc(hidden)]
 pub mod format;
+mod listing;
 #[cfg(test)]
 mod model;
 mod names;
@@ -59,8 +61,9 @@ mod writer;
 
 pub use address::{directory, open};
 pub use error::{Error, Result};
+pub use listing::{Backups, LastWriter, Range, list};
 pub use options::Options;
-pub use points::{At, Backups, Moment, Range, list};
+pub use points::{At, Moment};
 pub use progress::{State, Status};
 pub use restore::{Restored, Salvage, restore, salvage};
 pub use time::utc;
@@ -98,10 +101,11 @@ impl Backup {
     ///
     /// # Errors
     /// Unless [`Options::take_over`] is set, [`Error::NotOwner`] for a folder whose backups another store has written
-    /// last, except one that this store was restored from, for a store that lacks batches of its own backup, and for a
-    /// folder that no longer has the store's own backup; [`Error::Fenced`] if another writer starts meanwhile;
-    /// an interval that [`Options::check`] refuses; a folder that cannot be listed, read or written; an object store
-    /// that creates an object twice; objects of a later release; a closed store.
+    /// last, except one that this store was restored from, for a store that lacks batches of its own backup, or whose
+    /// newest manifest there is damaged, and for a folder that no longer has the store's own backup;
+    /// [`Error::Fenced`] if another writer starts meanwhile; an interval that [`Options::check`] refuses; a folder that
+    /// cannot be listed, read or written; an object store that creates an object twice; objects of a later release; a
+    /// closed store.
     pub async fn start(
         db: &Db,
         objects: Arc<dyn ObjectStore>,

@@ -20,7 +20,7 @@ pub struct Options {
     /// Bytes of logs after which a fresh base is made: a restore replays at most about as many.
     pub base_bytes: u64,
     /// Whether the store continues a backup that another store has written last, which is fenced, or starts anew where
-    /// its own backups are gone.
+    /// its own backups are gone, in a lineage of its own.
     pub take_over: bool,
     /// Age from which objects that no kept manifest names are removed.
     #[doc(hidden)]
@@ -67,7 +67,8 @@ impl Options {
     }
 
     /// Sets whether the store continues a backup that another store has written last, which is fenced, or starts anew
-    /// where its own backups are gone. An operator decides this: no store should be started with it each time.
+    /// where its own backups are gone. It starts a lineage then, and readers of its change feed start anew. An operator
+    /// decides this: no store should be started with it each time.
     #[must_use]
     pub fn take_over(mut self, take_over: bool) -> Self {
         self.take_over = take_over;

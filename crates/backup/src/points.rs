@@ -17,11 +17,8 @@ use crate::place::{Listed, Object, Place};
 use crate::rules::Rule;
 use crate::time::utc;
 use crate::writer::read_base;
-use object_store::ObjectStore;
-use object_store::path::Path;
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::sync::Arc;
 use terrane::entry::{Millis, Seq};
 use terrane::{FeedCursor, Lineage};
 
@@ -48,38 +45,6 @@ pub struct Moment {
     pub time: Millis,
 }
 
-/// Moments that can be restored from the same tables.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Range {
-    /// The lineage, as 16 hexadecimal digits.
-    pub lineage: String,
-    /// The first moment.
-    pub first: Moment,
-    /// The last moment.
-    pub last: Moment,
-    /// Number of the tables.
-    pub tables: u64,
-    /// Bytes of the tables.
-    pub table_bytes: u64,
-    /// Number of the logs.
-    pub logs: u64,
-    /// Bytes of the logs.
-    pub log_bytes: u64,
-    /// Objects that are missing or damaged, a sentence each.
-    pub damage: Vec<String>,
-}
-
-/// A backup: its ranges, the newest first, and the manifests that cannot be read.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Backups {
-    /// The ranges.
-    pub ranges: Vec<Range>,
-    /// Manifests that are damaged, or of a later release, a sentence each. Their ranges are not in the list.
-    pub damage: Vec<String>,
-}
-
 /// A moment, with the base of its range.
 pub(crate) struct Found {
     pub manifest: Manifest,
@@ -98,18 +63,26 @@ struct End {
     successor: u64,
 }
 
-/// Returns the lineages of a place, each with its manifests, from the newest one on.
-async fn lineages(place: &Place) -> Result<Vec<(u64, Vec<u64>)>> {
+/// A lineage of a place.
+pub(crate) struct Branch {
+    /// The lineage that continues it, or 0.
+    pub successor: u64,
+    pub ranges: Ranges,
+}
+
+/// Returns the lineages of a place, from the newest one on.
+pub(crate) async fn branches(place: &Place) -> Result<Vec<Branch>> {
     let (mut all, mut ends) = (Vec::new(), HashMap::new());
     for lineage in place.lineages().await? {
         let manifests = place.manifests(lineage).await?;
         if !manifests.is_empty() {
-            ends.insert(lineage, end(place, lineage, &manifests).await?);
-            all.push((lineage, manifests));
+            let end = end(place, lineage, &manifests).await?;
+            ends.insert(lineage, end);
+            all.push(Branch { successor: end.successor, ranges: Ranges { lineage, manifests } });
         }
     }
     if Rule::NewestFirst.holds() {
-        all.sort_by_key(|(lineage, _)| rank(*lineage, &ends));
+        all.sort_by_key(|branch| rank(branch.ranges.lineage, &ends));
     }
     Ok(all)
 }
@@ -135,20 +108,20 @@ fn rank(lineage: u64, ends: &HashMap<u64, End>) -> (Reverse<u64>, usize) {
     (Reverse(epoch), chain.take(ends.len()).take_while(|of| ends.contains_key(of)).count())
 }
 
-fn is_unreadable(error: &Error) -> bool {
+pub(crate) fn is_unreadable(error: &Error) -> bool {
     matches!(error, Error::Damaged { .. } | Error::Newer { .. })
 }
 
 /// Visits the ranges of a lineage, from the newest one on.
-struct Ranges {
-    lineage: u64,
+pub(crate) struct Ranges {
+    pub lineage: u64,
     /// Manifests that were not visited.
     manifests: Vec<u64>,
 }
 
 impl Ranges {
     /// Returns the next older range. Adds manifests that cannot be read to `damage`.
-    async fn next(
+    pub async fn next(
         &mut self,
         place: &Place,
         damage: &mut Vec<Error>,
@@ -214,8 +187,7 @@ struct Match {
 /// Finds a moment. A salvage passes over damage, and takes the next older range if a base is damaged.
 pub(crate) async fn find(place: &Place, at: At, is_salvage: bool) -> Result<Found> {
     let (mut spans, mut damage, mut matches) = (Vec::new(), Vec::new(), Vec::new());
-    for (lineage, manifests) in lineages(place).await? {
-        let ranges = Ranges { lineage, manifests };
+    for Branch { ranges, .. } in branches(place).await? {
         matches.extend(find_in(place, at, ranges, &mut spans, &mut damage).await?);
         if !matches.is_empty() && !matches!(at, At::Sequence(_)) {
             break;
@@ -325,53 +297,10 @@ fn outside(at: At, spans: &[Span]) -> Error {
 }
 
 /// Returns the first and the last moment of a range.
-fn moments(content: &Content) -> (Moment, Moment) {
+pub(crate) fn moments(content: &Content) -> (Moment, Moment) {
     let first = Moment { sequence: content.base.last, time: content.base.time };
     let time = content.logs.last().map_or(first.time, |log| log.time.max(first.time));
     (first, Moment { sequence: content.through(), time })
-}
-
-/// Lists the ranges of a backup, the newest first, with objects that are missing or have another length, and the
-/// manifests that cannot be read.
-///
-/// # Errors
-/// Requests that fail.
-pub async fn list(objects: Arc<dyn ObjectStore>, prefix: Path) -> Result<Backups> {
-    let place = Place::new(objects, prefix);
-    let (mut listed, mut unreadable) = (Backups::default(), Vec::new());
-    for (lineage, manifests) in lineages(&place).await? {
-        let there = there(&place, lineage).await?;
-        let mut ranges = Ranges { lineage, manifests };
-        while let Some((_, content)) = ranges.next(&place, &mut unreadable).await? {
-            listed.ranges.push(range(&place, lineage, &content, &there).await);
-        }
-    }
-    listed.damage = unreadable.iter().map(Error::to_string).collect();
-    Ok(listed)
-}
-
-/// Describes a range.
-async fn range(
-    place: &Place,
-    lineage: u64,
-    content: &Content,
-    there: &HashMap<Name, u64>,
-) -> Range {
-    let (first, last) = moments(content);
-    let base = read_base(place, lineage, &content.base).await;
-    let mut damage: Vec<_> = base.as_ref().err().map(Error::to_string).into_iter().collect();
-    let tables = base.map(|base| base.tables).unwrap_or_default();
-    damage.extend(lacking(lineage, there, &needed(content, &tables)).map(|e| e.to_string()));
-    Range {
-        lineage: names::folder(lineage),
-        first,
-        last,
-        tables: tables.len() as u64,
-        table_bytes: sum(tables.iter().map(|table| table.bytes)),
-        logs: content.logs.len() as u64,
-        log_bytes: sum(content.logs.iter().map(|log| log.bytes)),
-        damage,
-    }
 }
 
 /// Returns the sum of lengths that an object names. Nothing bounds them.

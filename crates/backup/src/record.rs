@@ -8,8 +8,10 @@
 //!    moment was written, and may continue the backup as long as that claim is the newest one. So may a copy of the
 //!    store. The first of them to start creates the next claim, and the others no longer have the newest mark. So each
 //!    try draws a mark of its own: copies that used one mark again would take each other's claim for theirs.
-//! 3. A store that takes over keeps the marks that it has, and none of the claim that it replaces. If it fails before
-//!    its own claim is there, an operator must ask again.
+//! 3. A store that takes over forgets all marks but those of take-overs that failed before, so that an operator must
+//!    ask again if it fails before its own claim is there. It is in a lineage of its own by then, where nothing shows
+//!    that it is older than the backup. A claim that it could follow may be the newest one again: where another disk
+//!    was mounted meanwhile, or when the request of an earlier start arrives.
 //! 4. The record is that of a place by its text, the object store and the folder. A store has none of a place that has
 //!    moved: another store's claims are there, and an operator must ask for it.
 
@@ -26,7 +28,8 @@ const TRIES_MAX: usize = 16;
 /// The marks of the claims that a store may follow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
-    /// The mark of the last claim that the store has made or follows; 0 if there was none.
+    /// The mark of the last claim that the store has made or follows; 0 if there was none. That of the last try during
+    /// take-overs.
     pub known: u64,
     /// The marks of claims that were about to be created since, the latest last.
     pub tries: Vec<u64>,
@@ -40,6 +43,22 @@ impl Marks {
 
     pub fn contain(&self, mark: u64) -> bool {
         mark != 0 && (mark == self.known || self.tries.contains(&mark))
+    }
+
+    /// Returns the marks of a store that follows a claim unasked: those of tries after that claim stay.
+    pub fn following(self, claim: u64) -> Self {
+        if self.known == claim && !self.is_taking_over() { self } else { Marks::of(claim) }
+    }
+
+    /// Returns the marks of a store that takes over, by a claim with `mark`, from the writer of `claim`.
+    pub fn taking_over(self, claim: u64, mark: u64) -> Self {
+        let are_kept = self.is_taking_over() && !self.contain(claim);
+        Marks { known: mark, tries: if are_kept { self.tries } else { Vec::new() } }
+    }
+
+    /// Whether the tries are take-overs.
+    fn is_taking_over(&self) -> bool {
+        self.tries.contains(&self.known)
     }
 
     /// Adds the mark of a claim that is about to be created.

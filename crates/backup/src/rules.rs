@@ -33,5 +33,7 @@ terrane::rules! {
         NewestFirst = 12,
         /// 13. No object is removed that a kept manifest names.
         KeepNamed = 13,
+        /// 14. A store that takes over starts a lineage before its claim.
+        OwnLineage = 14,
     }
 }

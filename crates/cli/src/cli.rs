@@ -70,6 +70,7 @@ pub enum Command {
     #[command(after_help = restore::EXAMPLES)]
     Restore(restore::RestoreArgs),
     #[cfg(feature = "serve")]
+    #[command(after_help = backups::EXAMPLES)]
     Backups(backups::BackupsArgs),
     Quarantine(InStore<quarantine::QuarantineArgs>),
     #[command(after_help = bench::EXAMPLES)]

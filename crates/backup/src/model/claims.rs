@@ -78,7 +78,12 @@ impl World {
         let newest = self.newest_claim().await?;
         if let &[at] = which {
             let sent = self.cloud.late_claims().into_iter().filter(|mark| !late.contains(mark));
-            self.machines[at].tried.extend(sent);
+            let machine = &mut self.machines[at];
+            if take_over && (machine.is_copy || machine.may_lack) {
+                // If it is older, it has forgotten its earlier tries.
+                machine.tried.clear();
+            }
+            machine.tried.extend(sent);
         }
         for ((at, db), started) in starts.into_iter().zip(started) {
             drop(db);
@@ -137,6 +142,11 @@ impl World {
         let has = |key: &Vec<u8>| machine.rows.contains_key(&("default", key.clone()));
         if !take_over && before > machine.follows {
             return Err("a store took the place over unasked".to_owned());
+        }
+        let is_others = self.claimant.is_some_and(|claimant| claimant != at);
+        let lineage = process.writer.db.feed_cursor().lineage.0;
+        if is_others && before > machine.follows && self.has_lineage(lineage) {
+            return Err("a take-over continued a lineage that copies may have".to_owned());
         }
         let is_last = self.claimant == Some(at) || !take_over && !machine.may_lack;
         if is_last && !machine.is_successor && !self.acknowledged.iter().all(has) {

@@ -1,6 +1,7 @@
 //! An object store that loses, delays, doubles and reorders requests and replies, with a clock of its own.
 
 use crate::format::Claim;
+use crate::names::CLAIM;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use futures_util::{FutureExt, StreamExt, TryStreamExt};
@@ -18,6 +19,19 @@ use terrane_workload::Random;
 
 /// Age at which a request that is under way is lost.
 const LATE_MAX: Duration = Duration::from_secs(1800);
+
+/// The fate of a put that fails.
+#[derive(Clone, Copy)]
+pub enum Fate {
+    /// The request is lost.
+    Lost,
+    /// The reply is lost.
+    Unanswered,
+    /// The request arrives later.
+    Late,
+    /// The client has sent it again, since the reply to the first was lost.
+    Doubled,
+}
 
 /// A put whose request is still under way although its sender has given up.
 struct Late {
@@ -43,17 +57,25 @@ pub struct Cloud {
     random: Arc<Mutex<Random>>,
     /// The number of requests of which one fails; 0 for none.
     faults: u64,
+    /// The fate of all puts of claims.
+    claims: Option<Fate>,
 }
 
 impl Cloud {
     pub fn new(seed: u64) -> Self {
         let (objects, late, times) = (Arc::default(), Arc::default(), Arc::default());
-        Cloud { objects, late, times, random: Arc::new(Mutex::new(Random(seed))), faults: 0 }
+        let random = Arc::new(Mutex::new(Random(seed)));
+        Cloud { objects, late, times, random, faults: 0, claims: None }
     }
 
     /// Returns the same objects, reached with faults.
     pub fn faulty(&self, faults: u64) -> Self {
         Cloud { faults, ..self.clone() }
+    }
+
+    /// Returns the same objects, where all puts of claims have a fate.
+    pub fn with_claims(&self, fate: Fate) -> Self {
+        Cloud { claims: Some(fate), ..self.clone() }
     }
 
     /// Returns the objects that were ever written, and when each was last.
@@ -135,6 +157,15 @@ impl Cloud {
         self.faults > 0 && self.below(self.faults) == 0
     }
 
+    fn draw_fate(&self) -> Fate {
+        match self.below(4) {
+            0 => Fate::Lost,
+            1 => Fate::Unanswered,
+            2 => Fate::Late,
+            _ => Fate::Doubled,
+        }
+    }
+
     async fn run<T>(&self, request: impl Future<Output = Result<T>>) -> Result<T> {
         if self.fails().await {
             return Err(failed());
@@ -169,24 +200,25 @@ impl ObjectStore for Cloud {
         payload: PutPayload,
         options: PutOptions,
     ) -> Result<PutResult> {
-        if !self.fails().await {
-            let reply = self.put(location, payload, options).await;
-            self.wait().await;
-            return reply;
-        }
-        match self.below(4) {
-            0 => Err(failed()),
-            1 => {
+        let drawn = self.fails().await.then(|| self.draw_fate());
+        let is_claim = location.parts().any(|part| part.as_ref() == CLAIM);
+        match self.claims.filter(|_| is_claim).or(drawn) {
+            None => {
+                let reply = self.put(location, payload, options).await;
+                self.wait().await;
+                reply
+            }
+            Some(Fate::Lost) => Err(failed()),
+            Some(Fate::Unanswered) => {
                 let _ = self.put(location, payload, options).await;
                 Err(failed())
             }
-            2 => {
+            Some(Fate::Late) => {
                 let (sent, location) = (self.now(), location.clone());
                 self.late.lock().unwrap().push(Late { sent, location, payload, options });
                 Err(failed())
             }
-            _ => {
-                // The client has sent it again, since the reply to the first was lost.
+            Some(Fate::Doubled) => {
                 let _ = self.put(location, payload.clone(), options.clone()).await;
                 self.put(location, payload, options).await
             }

@@ -4,8 +4,9 @@ use super::cloud::Cloud;
 use super::machine::{EXTRA, Machine, shown};
 use super::{Rows, Verdict, text};
 use crate::error::Error;
+use crate::listing::list;
 use crate::names::hex64;
-use crate::points::{At, list};
+use crate::points::At;
 use crate::restore::restore;
 use crate::time::CLOCK;
 use object_store::ObjectStore;
@@ -128,6 +129,11 @@ impl World {
         }
         (machine.lineage, machine.noted, machine.rows) = (key.0, sequence, rows);
         Ok(())
+    }
+
+    /// Whether a store of the lineage was noted.
+    pub fn has_lineage(&self, lineage: u64) -> bool {
+        self.history.keys().any(|(of, _)| *of == lineage)
     }
 
     /// Adds the moments of a store since the last that was noted to the history.

@@ -14,6 +14,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use tokio::sync::{Notify, Semaphore};
 
 /// A request that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,21 +73,46 @@ impl Plan {
     }
 }
 
+/// Puts of objects whose paths have a text, which wait until they are released.
+#[derive(Debug)]
+struct Hold {
+    text: &'static str,
+    arrived: Notify,
+    released: Semaphore,
+}
+
 /// An object store in memory with a plan of faults.
 #[derive(Clone, Debug)]
 pub struct Faulty {
     pub inner: Arc<InMemory>,
     pub plan: Arc<Plan>,
+    hold: Option<Arc<Hold>>,
 }
 
 impl Faulty {
     pub fn new() -> Self {
-        Faulty { inner: Arc::new(InMemory::new()), plan: Arc::default() }
+        Faulty { inner: Arc::new(InMemory::new()), plan: Arc::default(), hold: None }
     }
 
     /// Returns the same objects, with a plan of its own.
     pub fn sound(&self) -> Self {
-        Faulty { inner: self.inner.clone(), plan: Arc::default() }
+        Faulty { inner: self.inner.clone(), plan: Arc::default(), hold: None }
+    }
+
+    /// Returns the same objects, with a plan of its own, where puts of paths with `text` wait until they are released.
+    pub fn holding(&self, text: &'static str) -> Self {
+        let hold = Hold { text, arrived: Notify::new(), released: Semaphore::new(0) };
+        Faulty { hold: Some(Arc::new(hold)), ..self.sound() }
+    }
+
+    /// Waits until a put is held.
+    pub async fn held(&self) {
+        self.hold.as_ref().unwrap().arrived.notified().await;
+    }
+
+    /// Releases puts, also those that follow.
+    pub fn release(&self) {
+        self.hold.as_ref().unwrap().released.close();
     }
 
     async fn run<T>(&self, request: impl Future<Output = Result<T>>) -> Result<T> {
@@ -120,6 +146,12 @@ impl ObjectStore for Faulty {
         let is_table = location.as_ref().contains("/table/");
         self.plan.tables.fetch_add(u64::from(is_table), SeqCst);
         self.plan.bytes.fetch_add(payload.content_length() as u64, SeqCst);
+        if let Some(hold) = self.hold.as_ref().filter(|hold| location.as_ref().contains(hold.text))
+        {
+            hold.arrived.notify_one();
+            // It has no permits, and is closed on release.
+            let _ = hold.released.acquire().await;
+        }
         self.run(self.inner.put_opts(location, payload, options)).await
     }
 

@@ -14,7 +14,7 @@ use terrane_backup::format::Manifest;
 use terrane_backup::{At, Backup, Error, State, list};
 
 /// Copies the files of a store that nobody writes to.
-fn copy(from: &std::path::Path, to: &std::path::Path) {
+pub fn copy(from: &std::path::Path, to: &std::path::Path) {
     fs::create_dir(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
@@ -23,19 +23,19 @@ fn copy(from: &std::path::Path, to: &std::path::Path) {
 }
 
 /// Starts a backup as an operator does who wants to continue the backup of another store.
-async fn take_over(db: &Db, objects: &Faulty) -> Result<Backup, Error> {
+pub async fn take_over(db: &Db, objects: &Faulty) -> Result<Backup, Error> {
     Backup::start(db, Arc::new(objects.clone()), prefix(), often().take_over(true)).await
 }
 
 /// Expects a start to be refused; returns the message.
-async fn refused(db: &Db, objects: &Faulty) -> String {
+pub async fn refused(db: &Db, objects: &Faulty) -> String {
     let refused = start(db, objects).await.err().unwrap();
     assert!(matches!(refused, Error::NotOwner { .. }), "{refused}");
     refused.to_string()
 }
 
 /// Returns the objects whose paths contain a text, in their order.
-async fn objects_with(objects: &Faulty, text: &str) -> Vec<Path> {
+pub async fn objects_with(objects: &Faulty, text: &str) -> Vec<Path> {
     let all: Vec<_> = objects.inner.list(None).try_collect().await.unwrap();
     let paths = all.into_iter().map(|meta| meta.location);
     let mut paths: Vec<_> = paths.filter(|path| path.as_ref().contains(text)).collect();
@@ -394,9 +394,14 @@ async fn a_manifest_of_the_last_number_is_refused_by_name() {
     backup.wait(write(&db, 1)).await.unwrap();
     backup.stop().await;
     let newest = objects_with(&objects, "/manifest/").await.pop().unwrap();
+    let bytes = objects.inner.get(&newest).await.unwrap().bytes().await.unwrap();
+    let lineage = u64::from_str_radix(newest.parts().nth(2).unwrap().as_ref(), 16).unwrap();
+    let number = newest.filename().unwrap().parse().unwrap();
+    let mut manifest = Manifest::decode(&bytes, "manifest", lineage, number).unwrap();
+    manifest.number = u64::MAX;
     let (folder, _) = newest.as_ref().rsplit_once('/').unwrap();
     let last = Path::from(format!("{folder}/{}", u64::MAX));
-    objects.inner.put(&last, "".into()).await.unwrap();
+    objects.inner.put(&last, manifest.encode().into()).await.unwrap();
     for refused in [start(&db, &objects).await, take_over(&other, &objects).await] {
         let refused = refused.err().unwrap().to_string();
         let name = format!("manifest/{}: expected a manifest with a number after it", u64::MAX);

@@ -20,3 +20,5 @@ mod outage;
 mod retention;
 #[cfg(test)]
 mod stores;
+#[cfg(test)]
+mod take_over;

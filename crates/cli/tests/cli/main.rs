@@ -41,6 +41,8 @@ mod serve_follow;
 #[cfg(test)]
 mod serve_killed;
 #[cfg(test)]
+mod serve_moto;
+#[cfg(test)]
 mod serve_s3;
 #[cfg(test)]
 mod serve_s3_killed;

@@ -88,11 +88,8 @@ impl S3 {
     }
 
     /// Adds the credentials of the server to a command's environment.
-    pub fn reached_by(&self, mut command: Command) -> Command {
-        command.env("AWS_ENDPOINT", format!("http://{}", self.address));
-        command.env("AWS_ALLOW_HTTP", "true").env("AWS_REGION", "us-east-1");
-        command.env("AWS_ACCESS_KEY_ID", KEY).env("AWS_SECRET_ACCESS_KEY", SECRET);
-        command
+    pub fn reached_by(&self, command: Command) -> Command {
+        reached_at(&self.address.to_string(), command)
     }
 
     /// Returns the files of the objects of a kind, such as `log`, in their order.
@@ -130,6 +127,14 @@ impl S3 {
     pub fn be_careless(&self) {
         self.plan.is_careless.store(true, SeqCst);
     }
+}
+
+/// Adds the address of a server, and the credentials, to a command's environment.
+pub fn reached_at(address: &str, mut command: Command) -> Command {
+    command.env("AWS_ENDPOINT", format!("http://{address}"));
+    command.env("AWS_ALLOW_HTTP", "true").env("AWS_REGION", "us-east-1");
+    command.env("AWS_ACCESS_KEY_ID", KEY).env("AWS_SECRET_ACCESS_KEY", SECRET);
+    command
 }
 
 #[derive(Clone)]

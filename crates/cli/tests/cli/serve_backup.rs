@@ -26,6 +26,12 @@ fn metric(served: &Served, name: &str) -> f64 {
     line.rsplit_once(' ').unwrap().1.parse().unwrap()
 }
 
+/// Returns the last sequence number that `backups` lists.
+pub fn last_sequence(listed: &str) -> &str {
+    let mut lines = listed.lines().skip_while(|line| !line.starts_with("lineage "));
+    lines.nth(1).unwrap().split_whitespace().nth(3).unwrap()
+}
+
 #[test]
 fn a_store_is_restored_once_its_machine_is_gone() {
     let place = Place::new();
@@ -44,7 +50,7 @@ fn a_store_is_restored_once_its_machine_is_gone() {
 
     let listed = String::from_utf8(place.run(&["backups", &url]).ok()).unwrap();
     // Two batches are the store's record of the place.
-    assert!(listed.contains(&format!("(sequence {})", WRITES + 2)), "{listed}");
+    assert_eq!(last_sequence(&listed), (WRITES + 2).to_string(), "{listed}");
     place.run(&["restore", &url, "restored"]).ok();
     place.run(&["check", "restored"]).ok();
     let restored = serve(&place, "restored", &url, &[]);
@@ -85,6 +91,12 @@ fn a_second_server_fences_the_first() {
     let again = place.run(&["serve", "first", "--backup", &url, "--http", "127.0.0.1:0"]);
     again.fails(3, &["found writer 2 since", "--backup-take-over"]);
     assert!(second.request(put, "", "5").starts_with("HTTP/1.1 204"));
+    let listed = String::from_utf8(place.run(&["backups", &url]).ok()).unwrap();
+    let rows: Vec<_> = listed.lines().skip_while(|line| !line.starts_with("lineage ")).collect();
+    let [_, later, former] = rows[..] else { panic!("{listed}") };
+    assert!(listed.starts_with("writer 2 since 2"), "{listed}");
+    assert!(former.ends_with(&format!("  complete, continued by {}", &later[..16])), "{listed}");
+    assert!(later.ends_with("  complete"), "{listed}");
     let third = serve(&place, "first", &url, &["--backup-take-over"]);
     assert!(third.request(put, "", "6").starts_with("HTTP/1.1 204"));
     assert!(second.request(put, "", "7").starts_with("HTTP/1.1 503"));
@@ -156,7 +168,15 @@ fn a_damaged_backup_is_named_and_salvaged() {
     let last = logs.last().unwrap();
     let name = last.file_name().unwrap().to_str().unwrap().to_owned();
     fs::remove_file(last).unwrap();
-    place.run(&["backups", &url]).fails(6, &["1 range is damaged", "--salvage"]);
+    let listed = place.run(&["backups", &url]);
+    let text = String::from_utf8(listed.out.clone()).unwrap();
+    assert!(text.contains("  1 object damaged\n") && text.contains(&name), "{text}");
+    listed.fails(6, &["1 range is damaged", "--salvage"]);
+    let document = place.run(&["backups", &url, "--json"]);
+    let listed: serde_json::Value = serde_json::from_slice(&document.out).unwrap();
+    assert_eq!(listed["writer"]["number"], 1);
+    assert_eq!(listed["damage"], serde_json::json!([]));
+    assert!(listed["ranges"][0]["damage"][0].as_str().unwrap().contains(&name), "{listed}");
     place.run(&["restore", &url, "to"]).fails(6, &[&name, "found no object", "--salvage"]);
     assert!(!place.path("to").exists());
     let salvaged = place.run(&["restore", &url, "to", "--salvage"]);
@@ -165,4 +185,42 @@ fn a_damaged_backup_is_named_and_salvaged() {
     let count = place.run(&["count", "to"]).ok();
     let count: usize = String::from_utf8(count).unwrap().trim().parse().unwrap();
     assert!((1..WRITES).contains(&count), "{count}");
+}
+
+#[test]
+fn a_place_without_a_base_or_with_damaged_names_is_described() {
+    let place = Place::new();
+    let url = format!("file://{}", place.path("backups").display());
+    let mut served = serve(&place, "db", &url, &[]);
+    let put = "PUT /v1/default/keys/a?durability=replicated";
+    assert!(served.request(put, "", "1").starts_with("HTTP/1.1 204"));
+    served.kill();
+    let in_folder = |folder: std::path::PathBuf| {
+        let mut names: Vec<_> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        names.sort();
+        names
+    };
+    let claim = in_folder(place.path("backups/claim")).pop().unwrap();
+    let lineages = in_folder(place.path("backups"));
+    let lineage = lineages.iter().find(|folder| !folder.ends_with("claim")).unwrap();
+    let manifests = in_folder(lineage.join("manifest"));
+    let manifest = manifests.last().unwrap();
+
+    let (sound, sound_claim) = (fs::read(manifest).unwrap(), fs::read(&claim).unwrap());
+    fs::write(&claim, "nothing").unwrap();
+    let listed = place.run(&["backups", &url]);
+    assert!(listed.out.starts_with(b"claim/00000000000000000001: expected"));
+    listed.fails(6, &["the newest claim is damaged", "--backup-take-over"]);
+    fs::write(&claim, sound_claim).unwrap();
+    fs::write(manifest, "nothing").unwrap();
+    place.run(&["backups", &url]).fails(6, &["1 manifest is damaged", "--salvage"]);
+    let again = place.run(&["serve", "db", "--backup", &url, "--http", "127.0.0.1:0"]);
+    again.fails(3, &["a sound newest manifest", "--backup-take-over"]);
+    fs::write(manifest, sound).unwrap();
+
+    fs::remove_dir_all(lineage).unwrap();
+    let listed = place.run(&["backups", &url]);
+    assert!(listed.out.starts_with(b"writer 1 since 2"));
+    listed.fails(4, &["no base is complete yet"]);
 }

@@ -236,8 +236,8 @@ impl Db {
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] for the default keyspace or a name that starts with U+0000, or an I/O
-    /// error. After an error that leaves it open whether the keyspace is removed, or for which the disk was full, the
-    /// store takes no writes until it is opened again.
+    /// error. On a full disk the keyspace stays, and can be removed once there is space. After an error that leaves it
+    /// open whether the keyspace is removed, the store takes no writes until it is opened again.
     pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
         self.drop_keyspace_with(name, &WriteBatch::new())
     }

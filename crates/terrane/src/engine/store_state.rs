@@ -104,8 +104,8 @@ impl StoreState {
 }
 
 impl<'a> EditLock<'a> {
-    /// Prepares an edit of these changes.
-    pub fn prepare(&self, mut changes: Vec<Change>) -> Result<Prepared> {
+    /// Returns a copy of the version set, unless it is unknown what the manifest holds.
+    fn version_set(&self) -> Result<VersionSet> {
         let store = self.store;
         store.writable()?;
         let state = store.lock();
@@ -114,9 +114,13 @@ impl<'a> EditLock<'a> {
             // The thread that catches the panic has not reported it yet.
             return Err(Error::job_panicked("commit of an edit".into(), "its thread ended".into()));
         }
-        changes.push(Change::NextId(store.ids.next()));
-        let mut version_set = state.version_set.clone();
-        drop(state);
+        Ok(state.version_set.clone())
+    }
+
+    /// Prepares an edit of these changes.
+    pub fn prepare(&self, mut changes: Vec<Change>) -> Result<Prepared> {
+        let mut version_set = self.version_set()?;
+        changes.push(Change::NextId(self.store.ids.next()));
         let edit = Edit { changes };
         version_set.apply(&edit)?;
         Ok(Prepared { edit, version_set })
@@ -134,22 +138,31 @@ impl<'a> EditLock<'a> {
         let bytes = edit.encode();
         let commit =
             Commit { edit: &bytes, added, dropped, snapshot: &|| version_set.snapshot().encode() };
-        let storage = &self.store.storage;
-        let committed = storage.commit(&commit);
-        let in_doubt = committed.is_err() && storage.in_doubt();
+        self.settle(self.store.storage.commit(&commit))?;
         let mut state = self.store.lock();
-        match committed {
-            Ok(()) => {
-                state.version_set = version_set;
-                Ok(state)
+        state.version_set = version_set;
+        Ok(state)
+    }
+
+    /// Makes room for an edit of these changes that drops these files and is the next one. Without space nothing is
+    /// changed.
+    pub fn reserve(&self, mut changes: Vec<Change>, dropped: &[FileId]) -> Result<()> {
+        // The longest number: others may be given out meanwhile.
+        changes.push(Change::NextId(u64::MAX));
+        let bytes = Edit { changes }.encode();
+        let version_set = self.version_set()?;
+        let snapshot = &|| version_set.snapshot().encode();
+        let next = Commit { edit: &bytes, added: &[], dropped, snapshot };
+        self.settle(self.store.storage.reserve(&next))
+    }
+
+    /// Notes that it is unknown whether a commit has taken effect, if it failed and may have.
+    fn settle(&self, committed: Result<()>) -> Result<()> {
+        committed.inspect_err(|e| {
+            if self.store.storage.in_doubt() {
+                self.store.lock().health.doubt(e);
             }
-            Err(e) => {
-                if in_doubt {
-                    state.health.doubt(&e);
-                }
-                Err(e)
-            }
-        }
+        })
     }
 
     /// Prepares and commits an edit of these changes.

@@ -69,6 +69,19 @@ pub(crate) fn create_keyspace(engine: &Engine, name: &str) -> Result<KeyspaceId>
     Ok(id)
 }
 
+/// Makes room for the edit that drops a keyspace, so that it fails before the batch of the drop is written, not after.
+///
+/// # Errors
+/// An I/O error, such as a full disk.
+pub(crate) fn reserve_drop(edits: &EditLock<'_>, keyspace: &KeyspaceInner) -> Result<()> {
+    let drop = Change::DropKeyspace { id: keyspace.id, sequence: Seq::MAX };
+    edits.reserve(vec![drop], &table_files(&keyspace.tree()))
+}
+
+fn table_files(tree: &Tree) -> Vec<FileId> {
+    tree.tables().map(|table| FileId::table(table.table().info().id.0)).collect()
+}
+
 /// Drops a keyspace with all it holds by an edit, as the batch with the number `sequence` does. That batch is durable,
 /// and the caller holds the writer's lock: no write is under way, whose entries would be added to the memory in use
 /// after they were subtracted with their memtable.
@@ -80,8 +93,7 @@ pub(crate) fn drop_keyspace(
 ) -> Result<()> {
     let changes = vec![Change::DropKeyspace { id: keyspace.id, sequence }];
     let tree = keyspace.tree();
-    let files: Vec<_> = tree.tables().map(|t| FileId::table(t.table().info().id.0)).collect();
-    let mut state = edits.apply(changes, &[], &files)?;
+    let mut state = edits.apply(changes, &[], &table_files(&tree))?;
     tree.tables().for_each(|table| table.mark_dropped());
     forget_keyspace(engine, &mut state, keyspace);
     Ok(())

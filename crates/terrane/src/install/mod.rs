@@ -27,7 +27,7 @@ pub(crate) use flush::abandon_flush;
 pub(crate) use group::{abandon_group, end_group};
 pub(crate) use keyspaces::{
     adopt_keyspace, create_keyspace, drop_keyspace, find_keyspace, forget_keyspace, policy,
-    set_policy,
+    reserve_drop, set_policy,
 };
 pub(crate) use logs::{add_spare_log, trim_logs, want_spare_log};
 pub(crate) use reshape::abandon_reshape;

@@ -302,6 +302,21 @@ impl Storage for Directory {
         }
     }
 
+    fn reserve(&self, next: &Commit<'_>) -> Result<()> {
+        let mut state = lock(&self.commit_state);
+        let (record, _) = self.record(next)?;
+        let has_room = match &state.manifest {
+            Some(manifest) if !state.needs_rollover => manifest.fits(&record)?,
+            _ => false,
+        };
+        if has_room {
+            return Ok(());
+        }
+        state.needs_rollover = true;
+        drop(state);
+        self.commit(&Commit { dropped: &[], ..*next })
+    }
+
     fn in_doubt(&self) -> bool {
         lock(&self.commit_state).unsettled
     }

@@ -278,14 +278,22 @@ impl Manifest {
         (self.base, self.capacity)
     }
 
+    /// Whether a record fits in the region.
+    pub(crate) fn fits(&self, record: &Record<'_>) -> Result<bool> {
+        Ok(self.next_frame(record)?.is_some())
+    }
+
+    /// Returns the frame of the next record and the offset of its end, if it fits in the region.
+    fn next_frame(&self, record: &Record<'_>) -> Result<Option<(Vec<u8>, u64)>> {
+        let frame = encode_frame(&record.encode(), self.id, self.index)?;
+        let end = self.end + frame_span(frame.len());
+        Ok((end <= self.capacity / 2 - FRAME_ALIGN).then_some((frame, end)))
+    }
+
     /// Appends a record and syncs. Returns false, and writes nothing, if the region is too full. After
     /// an error it is unknown what was written; only a new generation resolves that.
     pub(crate) fn append(&mut self, record: &Record<'_>) -> Result<bool> {
-        let frame = encode_frame(&record.encode(), self.id, self.index)?;
-        let end = self.end + frame_span(frame.len());
-        if end > self.capacity / 2 - FRAME_ALIGN {
-            return Ok(false);
-        }
+        let Some((frame, end)) = self.next_frame(record)? else { return Ok(false) };
         self.in_doubt = true;
         for mirror in [0, self.capacity / 2] {
             write_all_at(&*self.file, &frame, self.base + mirror + self.end)?;

@@ -215,6 +215,14 @@ pub trait Storage: Send + Sync {
     fn open(&self, id: FileId) -> Result<Arc<dyn File>>;
     /// Appends one record to the manifest, durably.
     fn commit(&self, commit: &Commit<'_>) -> Result<()>;
+    /// Makes room in the manifest for a commit that adds no file, which needs no space then if it is the next. The
+    /// snapshot is the engine's state before it.
+    ///
+    /// # Errors
+    /// Those of a commit, which it makes if the manifest is full.
+    fn reserve(&self, _next: &Commit<'_>) -> Result<()> {
+        Ok(())
+    }
     /// Whether a commit that failed may have taken effect, or may take effect after a crash. If that is
     /// impossible the store continues as if the commit had not been tried.
     fn in_doubt(&self) -> bool {

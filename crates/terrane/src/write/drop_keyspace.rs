@@ -1,13 +1,14 @@
 //! The removal of a keyspace: a batch in the log, and then an edit.
 //!
 //! 1. Give the store the feature that the batch needs, and the log a spare file if the batch does not fit.
-//! 2. Under the locks of edits and of the writer append the batch and sync it. The change feed has it from then on.
-//! 3. Commit the edit that drops the keyspace, and remove it from the live ones. So no batch after this one names the
+//! 2. Under the lock of edits make room for the edit: on a full disk the removal fails here, and nothing is written.
+//! 3. Under the lock of the writer as well append the batch and sync it. The change feed has it from then on.
+//! 4. Commit the edit that drops the keyspace, and remove it from the live ones. So no batch after this one names the
 //!    keyspace, and no flush retires the log before the edit.
-//! 4. Make the batch visible.
+//! 5. Make the batch visible.
 //!
-//! A crash between steps 2 and 3 leaves a batch whose keyspace the manifest still has: recovery commits the edit. If
-//! the edit fails, the log takes no more until the store is opened again.
+//! A crash between steps 3 and 4 leaves a batch whose keyspace the manifest still has: recovery commits the edit. If
+//! the edit fails all the same, the log takes no more until the store is opened again.
 
 use super::announce::announce;
 use super::commit::{check, record, rotate_log, show};
@@ -43,6 +44,7 @@ pub(crate) fn drop_keyspace(engine: &Engine, name: &str, with: &WriteBatch) -> R
         let edits = engine.state.lock_edits()?;
         // Another thread may have dropped it meanwhile.
         let Some(keyspace) = engine.keyspaces.get(id) else { continue };
+        install::reserve_drop(&edits, &keyspace)?;
         let mut writer = engine.log.writer();
         engine.log.syncs.usable()?;
         if writer.fits(bytes) || rotate_log(engine, &mut writer, log_file_bytes(bytes))? {

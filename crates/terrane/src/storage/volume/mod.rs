@@ -329,6 +329,22 @@ impl Storage for Volume {
         }
     }
 
+    fn reserve(&self, next: &Commit<'_>) -> Result<()> {
+        let mut state = lock(&self.commit_state);
+        let record = self.record(next)?;
+        let is_due = state.needs_rollover || self.is_oversized(&state);
+        let has_room = match &state.manifest {
+            Some(manifest) if !is_due => manifest.fits(&record)?,
+            _ => false,
+        };
+        if has_room {
+            return Ok(());
+        }
+        state.needs_rollover = true;
+        drop(state);
+        self.commit(&Commit { dropped: &[], ..*next })
+    }
+
     fn in_doubt(&self) -> bool {
         lock(&self.commit_state).unsettled
     }
