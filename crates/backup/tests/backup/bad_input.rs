@@ -114,6 +114,21 @@ async fn an_object_of_a_later_release_is_refused_by_its_format() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_claim_of_a_later_release_is_named_by_its_format() {
+    let (_dir, db, objects) = backed_up().await;
+    let claim = Path::from(format!("{}/claim/{:020}", prefix(), 1));
+    let mut bytes = bytes_of(&objects, &claim).await;
+    bytes[8] = 9;
+    replace(&objects, &claim, bytes).await;
+    let listed = list(Arc::new(objects.clone()), prefix()).await.map(drop);
+    let started = start(&db, &objects).await.map(drop);
+    for refused in [listed, started] {
+        let refused = refused.unwrap_err();
+        assert!(matches!(refused, Error::Newer { found: 9, .. }), "{refused}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn lengths_that_no_object_has_are_listed() {
     let (_dir, db, objects) = backed_up().await;
     let lineage = db.feed_cursor().lineage.0;
