@@ -203,3 +203,17 @@ fn with_slower_merges_buckets_gain_more_from_degree() {
         assert!(gain(Design::Buckets) > gain(Design::Subcompaction), "{}", figure.scale);
     }
 }
+
+#[test]
+fn with_parts_at_files_shared_merges_are_flat_and_buckets_lead() {
+    if let Some(figure) = Numbers::published("bucketlsm", "stragglers") {
+        let rate = |design| figure.of(&stragglers::case(stragglers::AT_FILES, design), RATE);
+        let shared = |parts| rate(Design::Subcompaction(parts));
+        assert!(shared(32) < 1.05 * shared(16) && shared(80) <= shared(64));
+        for degree in [8, 16, 32, 64] {
+            assert!(rate(Design::Buckets(degree)) > 1.2 * shared(degree), "{degree}");
+        }
+        assert!(rate(Design::Buckets(64)) > 2.0 * shared(64));
+        assert!(rate(Design::Buckets(80)) < 1.01 * rate(Design::Buckets(64)));
+    }
+}

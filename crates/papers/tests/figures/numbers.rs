@@ -20,7 +20,8 @@ impl Numbers {
         (figure.id.to_owned(), Numbers { scale: "ci", rows: rows.collect() })
     }
 
-    fn published(paper: &str, id: &str) -> Option<Self> {
+    /// Those of a published report, if it has the figure.
+    pub fn published(paper: &str, id: &str) -> Option<Self> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/papers").join(paper);
         let report = std::fs::read_to_string(folder.join("report.json")).ok()?;
         let report: Value = serde_json::from_str(&report).unwrap();

@@ -27,7 +27,7 @@ const HALVED_AFTER: u64 = 64 << 20;
 /// Bytes of a block and of a page.
 const PAGE: u64 = 4096;
 
-/// What was measured so far.
+/// Measurements so far, and the clock of further ones.
 #[derive(Default)]
 pub(crate) struct Costs {
     clock: OnceLock<Clock>,
@@ -98,9 +98,6 @@ impl Costs {
 
     /// Adds the costs to what a policy is given, where `workers` merges may run at once. May read blocks of the tree.
     pub fn observe(&self, observed: &mut Observed, tree: &Tree, workers: usize) {
-        if BROWSER {
-            return;
-        }
         self.probe(tree);
         let measured = lock(&self.measured);
         observed.block_nanos = measured.blocks.nanos(1);

@@ -22,6 +22,7 @@ use crate::memtable::Memtable;
 use crate::sync::lock;
 use crate::version::{DELETES_BYTES_MAX, Tree, expired, hidden};
 use std::sync::Arc;
+use terrane_platform::BROWSER;
 use terrane_policy::{
     Compaction, FlushPlan, Hidden, KeySample, Observed, Plan, PlanContext, Policy, Proposal, RunId,
     Running, propose, reclaimable_at, validate_flush, validate_plan,
@@ -101,7 +102,7 @@ fn level0_is_urgent(keyspaces: &Keyspaces, planner: &Planner, id: KeyspaceId) ->
 /// Asks a policy once, with no lock held, and acts on its answer. Returns a job that must be done at once.
 pub(crate) fn ask_policy(engine: &Engine, mut request: PlanRequest) -> Option<Work> {
     let turn = Turn(engine);
-    if request.policy.weighs_costs() {
+    if !BROWSER && request.policy.weighs_costs() {
         let workers = engine.background.workers();
         engine.costs.observe(&mut request.observed, &request.tree, workers);
     }

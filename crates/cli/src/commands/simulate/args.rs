@@ -43,7 +43,7 @@ pub struct SimulateArgs {
     /// override it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Of a file with several configurations simulate those whose name contains this
+    /// Simulate only those of several configurations whose name contains this
     #[arg(long, value_name = "TEXT", requires = "config")]
     pub case: Option<String>,
     /// Set the size of a memtable
