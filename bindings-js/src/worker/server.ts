@@ -52,7 +52,7 @@ export class Server {
   onServed: () => void = () => undefined;
   /** Returns whether the store may be closed for another client to lead. */
   mayLeave: () => boolean = () => this.idle;
-  /** Called when the page closes the store, before that. */
+  /** Called when the page asks to close the store, before it is closed. */
   onPageClose: () => Promise<void> = () => Promise.resolve();
   /** Called when the store is about to be closed. */
   onClose: () => void = () => undefined;

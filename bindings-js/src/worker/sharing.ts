@@ -4,8 +4,8 @@
  * 1. The worker announces itself on the store's channel, when it has opened the store and whenever a client asks. A
  *    client joins it there, and is then served over a channel of its own.
  * 2. Each client holds a lock while it lives. When that is free, everything that the worker holds for the client is
- *    released, and the record of its writes deleted. So are the records of those that are gone when the page closes the
- *    store, which may be for good.
+ *    released, and the record of its writes deleted. When the page closes the store, which may never be opened again,
+ *    the records of all clients that are gone are deleted.
  * 3. Where the page is hidden and a client's page is visible, that client leads next: as soon as nobody has a
  *    snapshot, an iteration, an export or another long call, the page is asked to close. A client with a newer
  *    protocol leads next at once.
@@ -139,7 +139,7 @@ export class Membership {
     this.#consider();
   }
 
-  /** Deletes the records of clients that are gone, and that of the page, since nobody may open the store again. */
+  /** Deletes the records of clients that are gone, and that of the page: the store may never be opened again. */
   async #forgetGone(page: string): Promise<void> {
     const recorded = attempt(() => recordedClients(this.#server.engine));
     if ("error" in recorded) return;

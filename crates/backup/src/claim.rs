@@ -14,8 +14,8 @@
 //! 6. A claim is created a second time, which must be refused. An object store that ignores the condition would let two
 //!    writers overwrite each other.
 //! 7. If the newest manifest has later batches than the store, or names a lineage that continues that of the store, the
-//!    store is an older copy: an operator must ask for it. So must one if that manifest is damaged, even for the store
-//!    that has written it.
+//!    store is an older copy: an operator must ask for it. If that manifest is damaged, an operator must ask as well,
+//!    even for the store that has written it.
 //! 8. A store that takes over from another, or is older, starts a lineage before it creates its claim, so that no
 //!    lineage has two histories. Whether the place has manifests of the former lineage does not matter: a copy of the
 //!    store that has claimed the place may create the first of them at any moment. In the new lineage nothing shows
@@ -148,7 +148,7 @@ fn permit(newest: Option<&(u64, Option<Claim>)>, has_manifests: bool, marks: &Ma
 }
 
 /// Refuses a store that lacks batches of its own lineage, or is from before another lineage continued it. If the newest
-/// manifest is damaged, an older one may show so, and none shows the opposite.
+/// manifest is damaged, an older one may still show that; none shows that the store has all batches.
 async fn refuse_older(place: &Place, lineage: u64, last: Seq) -> Result<()> {
     let mut damage = None;
     for number in place.manifests(lineage).await?.into_iter().rev() {

@@ -10,8 +10,8 @@
 //!    try draws a mark of its own: copies that used one mark again would take each other's claim for theirs.
 //! 3. A store that takes over forgets all marks but those of take-overs that failed before, so that an operator must
 //!    ask again if it fails before its own claim is there. It is in a lineage of its own by then, where nothing shows
-//!    that it is older than the backup. A claim that it could follow may be the newest one again: where another disk
-//!    was mounted meanwhile, or when the request of an earlier start arrives.
+//!    that it is older than the backup. With its former marks it could follow a claim that becomes the newest one
+//!    again, where another disk was mounted meanwhile, or when the request of an earlier start arrives.
 //! 4. The record is that of a place by its text, the object store and the folder. A store has none of a place that has
 //!    moved: another store's claims are there, and an operator must ask for it.
 
@@ -28,8 +28,8 @@ const TRIES_MAX: usize = 16;
 /// The marks of the claims that a store may follow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
-    /// The mark of the last claim that the store has made or follows; 0 if there was none. That of the last try during
-    /// take-overs.
+    /// The mark of the last claim that the store has made or follows; 0 if there was none. While the store takes over,
+    /// the mark of its last try.
     pub known: u64,
     /// The marks of claims that were about to be created since, the latest last.
     pub tries: Vec<u64>,
@@ -45,7 +45,7 @@ impl Marks {
         mark != 0 && (mark == self.known || self.tries.contains(&mark))
     }
 
-    /// Returns the marks of a store that follows a claim unasked: those of tries after that claim stay.
+    /// Returns the marks of a store that follows a claim unasked. The marks of tries after that claim stay.
     pub fn following(self, claim: u64) -> Self {
         if self.known == claim && !self.is_taking_over() { self } else { Marks::of(claim) }
     }

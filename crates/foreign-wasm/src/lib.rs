@@ -66,7 +66,7 @@ impl ForeignHistory {
         Ok(ForeignHistory { about, lines: history.lines.into_iter() })
     }
 
-    /// The engine, the column families, and the end of the history, as JSON.
+    /// Returns the engine, the column families, and the end of the history, as JSON.
     ///
     /// # Errors
     /// None at present.
@@ -74,7 +74,7 @@ impl ForeignHistory {
         Ok(serde_json::to_string(&self.about)?)
     }
 
-    /// The next lines of the trace, at most this many, each with a newline; empty at the end.
+    /// Returns the next lines of the trace, at most `lines`, each with a newline; an empty text at the end.
     ///
     /// # Errors
     /// None at present.

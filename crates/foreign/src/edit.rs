@@ -221,10 +221,8 @@ impl Edit {
         }
         Ok(())
     }
-}
 
-impl Edit {
-    /// Adds a table, which may be as only the engine of these rules writes it.
+    /// Adds a table. If only the engine of these rules writes one like it, the engine is known.
     fn add(&mut self, (added, is_own): (Added, bool), rules: Rules) {
         self.added.push(added);
         match rules {

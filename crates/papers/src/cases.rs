@@ -1,12 +1,13 @@
 //! Configurations of a figure's simulations, recorded as they start, for `terrane simulate --config`.
 //!
 //! 1. A figure is simulated on one thread. While [`record`] runs it, [`started`] notes every configuration under the
-//!    text of the progress that was reported last, which names the simulation; of several under one name each has its
-//!    number.
-//! 2. The file of a figure lists them, each on a line, without what is as by default.
-//! 3. If only the configurations are asked for, stores are made so small that a figure takes a moment. What it then
-//!    measures means nothing. A figure that is rehearsed so can be simulated on all cores: [`on_all_cores`] runs what
-//!    it is going to ask for, whose results are kept.
+//!    text of the progress that was reported last, which names the simulation. Further ones under the same name are
+//!    numbered from 2.
+//! 2. The file of a figure lists them, each on a line, without the fields that have their default.
+//! 3. A *rehearsal* finds the configurations alone: it makes stores so small that a figure takes a moment, and its
+//!    results mean nothing.
+//! 4. [`on_all_cores`] rehearses a figure, runs the simulations that were found on all cores, and then the figure
+//!    itself, which takes their results.
 
 use crate::figure::Figure;
 use crate::scaled::simulate;
@@ -25,7 +26,7 @@ pub(crate) struct Recording {
     /// The progress that was reported last.
     name: String,
     pub(crate) cases: Vec<Case>,
-    /// Those whose results are kept for all that ask for them.
+    /// Simulations whose results are kept, so that figures that have them in common run them once.
     kept: Vec<Case>,
     /// Whether stores are made small.
     is_rehearsal: bool,
@@ -103,12 +104,12 @@ pub fn on_all_cores(
     made.map(|made| Figure { cases, ..made })
 }
 
-/// Returns the file of a figure's configurations.
+/// Returns the text of the file of a figure's configurations.
 #[must_use]
 pub fn file(cases: &[Case]) -> String {
     let default = value(&Config::default());
     let line = |(name, config): &Case| {
-        let config = beyond(&value(config), &default, true);
+        let config = differing(&value(config), &default, true);
         format!("  {}", json!({ "name": name, "config": config }))
     };
     let lines: Vec<_> = cases.iter().map(line).collect();
@@ -119,7 +120,7 @@ fn value(config: &Config) -> Value {
     serde_json::to_value(config).unwrap_or_default()
 }
 
-/// A workload without shares, rates and numbers that are 0, which is their default.
+/// Returns a workload without shares, rates and numbers that are 0, which is their default.
 fn without_zeros(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -131,15 +132,16 @@ fn without_zeros(value: &Value) -> Value {
     }
 }
 
-/// The fields of an object that differ from the default's; those of the device one by one, as it has defaults.
-fn beyond(value: &Value, default: &Value, is_whole: bool) -> Value {
+/// Returns the fields of an object that differ from the default's. Those of the device are compared one by one, since
+/// each has a default.
+fn differing(value: &Value, default: &Value, is_whole: bool) -> Value {
     let Value::Object(fields) = value else { return value.clone() };
     let mut differ = Map::new();
     for (name, field) in fields {
         let usual = default.get(name).unwrap_or(&Value::Null);
         if field != usual {
             let field = match name.as_str() {
-                "device" if is_whole => beyond(field, usual, false),
+                "device" if is_whole => differing(field, usual, false),
                 "workload" if is_whole => without_zeros(field),
                 _ => field.clone(),
             };
@@ -188,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_configurations_has_what_is_not_as_by_default() {
+    fn a_file_of_configurations_has_no_defaults() {
         let text = file(&[("a".to_owned(), config(7)), ("b".to_owned(), Config::default())]);
         let file: Value = serde_json::from_str(&text).unwrap();
         let found: Vec<Config> = (0..2)

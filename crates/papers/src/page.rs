@@ -14,8 +14,8 @@ use std::path::Path;
 const ENGINE: &str = "engine.md";
 
 /// Writes the report of a paper into a folder: `README.md`, `report.json`, and for each figure its numbers as CSV, its
-/// simulations' configurations as JSON, and an SVG for each plot. What the report that is there has of other figures of
-/// the paper stays, if it is of the same scale.
+/// simulations' configurations as JSON, and an SVG for each plot. A report of the same scale that is there keeps its
+/// other figures.
 ///
 /// # Errors
 /// A plot that could not be drawn, a file that could not be written.
@@ -107,7 +107,7 @@ fn save(folder: &Path, name: &str, text: &str) -> Result<(), PapersError> {
     std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&file, text)).map_err(failed)
 }
 
-/// The rows of a figure's item in the report: a line for each number.
+/// Returns the rows of a figure's item in the report as CSV, a line for each number.
 fn csv(item: &str) -> String {
     let item: Value = serde_json::from_str(item).unwrap_or_default();
     let fields = ["case", "measure", "ours", "paper", "ratio", "source"];

@@ -107,7 +107,7 @@ impl ByteList {
     }
 }
 
-/// A list of values, whose number is known at first: encoded as it grows.
+/// A list of a known number of values, encoded as they are added.
 pub struct ValueList {
     list: Vec<u8>,
     /// The place of the next length.

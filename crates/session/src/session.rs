@@ -409,7 +409,7 @@ impl Session {
 }
 
 /// The most bytes of values that are returned together: those that one batch can write.
-const VALUES_BYTES: usize = MAX_BATCH_BYTES;
+const VALUES_BYTES_MAX: usize = MAX_BATCH_BYTES;
 const EXPECTED: &str = "at most 256 MiB together, for which there is memory";
 
 /// Returns the list of the values of encoded keys; `lookup` starts a lookup of their number.
@@ -419,7 +419,7 @@ pub(crate) fn values_of<'a>(
 ) -> Result<Vec<u8>> {
     let mut values = ValueList::new(ByteStrings::new(keys).take_while(Result::is_ok).count());
     look_up(keys, lookup, &mut |lookup, key| {
-        let fits = lookup.get_with(key, |value| values.push(value, VALUES_BYTES))?;
+        let fits = lookup.get_with(key, |value| values.push(value, VALUES_BYTES_MAX))?;
         match fits {
             None => values.push_missing(),
             Some(true) => {}

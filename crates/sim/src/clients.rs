@@ -242,8 +242,8 @@ impl Simulation {
         entries.into_iter().map(|entry| reads::value_block(entry, per_block)).collect()
     }
 
-    /// Reads blocks one after another `from` a time on, which is `now` or later; returns when that is done, and how
-    /// many were not in the cache.
+    /// Reads blocks one after another, the first at `from`, which is `now` or later. Returns the time when all are
+    /// read, and the number of those that were not in the cache.
     fn read_blocks<'b>(
         &mut self,
         blocks: impl Iterator<Item = &'b reads::Block>,

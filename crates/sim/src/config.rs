@@ -49,7 +49,7 @@ pub struct Config {
     /// The least bytes that a worker reads of a merge that it shares.
     pub subcompaction_bytes: u64,
     /// Whether parts of a merge end where an input table starts or ends, as in RocksDB before it sampled keys within
-    /// tables. If not, they are cut within tables, too, at what is known of their keys, as the engine's are.
+    /// tables. Otherwise they are cut at the keys that are known of tables, also within them, as in the engine.
     pub parts_at_tables: bool,
     /// Processor cores, which clients, flushes and merges share; 0 for one for each thread.
     pub cores: usize,
@@ -79,8 +79,8 @@ pub struct Config {
     pub log: bool,
     /// The storage and the processor.
     pub device: Device,
-    /// Whether the policy knows what a block that is read and a page that is merged cost: here the device's figures.
-    /// The engine measures them, on threads.
+    /// Whether the policy knows what a block that is read and a page that is merged cost: here by the device's figures.
+    /// The engine measures both natively.
     pub measured_costs: bool,
     /// The flash device, if its garbage collection is simulated.
     pub flash: Option<FlashOptions>,

@@ -33,7 +33,7 @@ pub(crate) fn part_bytes(inputs: &[&Table], keys: &[u64], sizes: Sizes) -> Vec<u
 }
 
 /// Returns the keys that divide a merge into at most `count` parts where an input table starts or ends, as RocksDB did
-/// before it sampled keys within tables: each starts a part. A part ends at the first of them with which it has an
+/// before it sampled keys within tables. Each key starts a part. A part ends at the first such key at which it has an
 /// equal share of the bytes.
 pub(crate) fn table_boundaries(inputs: &[&Table], count: usize, sizes: Sizes) -> Vec<u64> {
     let ends = |table: &&Table| [table.entries.first()?.key(), table.entries.last()?.key()].into();

@@ -54,8 +54,8 @@ pub fn has_shared_memory(glue: &str) -> Result<()> {
     Ok(())
 }
 
-/// Parts for browsers without an interface that all supported ones have, and for callers that the package has not: from
-/// the first mark to the next place of the second, inclusive.
+/// Parts for browsers without an interface that all supported ones have, or for callers that the package does not have,
+/// each from its first mark through the next place of its second.
 const NEEDLESS: [(&str, &str); 4] = [
     ("if (!('encodeInto' in cachedTextEncoder)) {", "\n}\n"),
     ("    if (realloc === undefined) {", "\n    }\n"),

@@ -101,7 +101,7 @@ const STEPS: [Step; 23] = [
     Step { after: &[DEMO], ..suite(step("tests in Firefox", Part::Browser, firefox_tests)) },
     Step { after: &[DEMO], ..suite(step("visualizer", Part::Browser, visualizer_tests)) },
     Step { after: &[BUILD], ..suite(step("packed package", Part::Browser, packed_package)) },
-    Step { after: &[BUILD], ..step("simulator", Part::Browser, simulator_tests) },
+    Step { after: &[BUILD], ..step("simulator", Part::Browser, site_module_tests) },
     Step { after: &[BUILD], ..suite(quick("npm package", Part::Browser, package_tests)) },
     Step { after: &[BUILD], ..suite(step("addon of Node", Part::Browser, addon_tests)) },
     Step { after: &[BUILD], ..step("browser comparison", Part::Browser, comparison_build) },
@@ -390,7 +390,7 @@ fn wasm_build(run: &Run) -> Result<String> {
 }
 
 /// The modules of the site against the command.
-fn simulator_tests(run: &Run) -> Result<String> {
+fn site_module_tests(run: &Run) -> Result<String> {
     let modules = wasm::site(run.workspace, wasm::Profile::Release)?;
     let terrane = command_line(run)?;
     let mut output = String::new();

@@ -143,9 +143,9 @@ impl World {
         if !take_over && before > machine.follows {
             return Err("a store took the place over unasked".to_owned());
         }
-        let is_others = self.claimant.is_some_and(|claimant| claimant != at);
+        let was_another = self.claimant.is_some_and(|claimant| claimant != at);
         let lineage = process.writer.db.feed_cursor().lineage.0;
-        if is_others && before > machine.follows && self.has_lineage(lineage) {
+        if was_another && before > machine.follows && self.has_lineage(lineage) {
             return Err("a take-over continued a lineage that copies may have".to_owned());
         }
         let is_last = self.claimant == Some(at) || !take_over && !machine.may_lack;

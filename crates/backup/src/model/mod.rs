@@ -18,8 +18,8 @@
 //!    Two lose acknowledged writes all the same: a restored store, since an operator chose its moment, and a copy that
 //!    was written to, or started a lineage, before its backup starts, which is not known to be an older one. A copy
 //!    may be refused although its claim is the newest one, if the store it is a copy of has gone on meanwhile.
-//! 4. Each rule of `rules`, broken, is noticed by some schedule: by the one of `tries` where a seed rarely draws what
-//!    is needed.
+//! 4. Each rule of `rules`, broken, is noticed by some schedule. Where a seed rarely draws what is needed, that is one
+//!    of `tries`.
 //!
 //! A seed plays the same schedule each time: whatever is random, ids, marks and lineages too, is drawn from it, clocks
 //! are the model's, and all runs on one thread.

@@ -5,7 +5,7 @@
 //! * [`scaling`] - figure 10 and table I: throughput by the parts of a merge and by buckets.
 //! * [`workloads`] - figures 11, 12 and 14: five workloads, their stalls and the latencies of reads.
 //! * [`switches`] - figure 11 again: what its ratios depend on, one switch at a time.
-//! * [`stragglers`] - figure 10 again: merges that are slower, that cost something to begin, and more clients.
+//! * [`stragglers`] - figure 10 again: slower merges, their set-up, more clients, parts that end where files do.
 //! * [`threads`] - figure 13: busy workers over time.
 //! * [`rebalancing`] - figure 15: buckets that stay and buckets that follow the keys.
 //! * [`workers`] - throughput by the number of workers.

@@ -1,4 +1,4 @@
-//! Figure 10 again: merges that are slower, that cost something to begin, and more clients.
+//! Figure 10 again: slower merges, their set-up, more clients, and parts that end where files do.
 
 use super::scaling::by_degree;
 use super::{Design, setting, store, workload};
@@ -75,7 +75,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
             SET_UP_MICROS / 1e3,
         ),
     );
-    // Tests look at the last as published.
+    // Tests read the last change from the published report.
     let changes = if scale == Scale::Ci { &CHANGES[..3] } else { &CHANGES[..] };
     for &change in changes {
         let case = |design| case(change, design);

@@ -19,7 +19,7 @@ pub const SEEKS: &str = "seeks";
 /// Both.
 pub const BOTH: &str = "page cache and seeks";
 
-/// Both, where a get takes a core for each table that it asks.
+/// Both, where a get takes processor time for each table that it asks.
 pub const PROBES: [&str; 3] = [
     "page cache, seeks, 0.5 us a table",
     "page cache, seeks, 1 us a table",

@@ -67,7 +67,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
     let cases = if scale == Scale::Ci { &CASES[..4] } else { &CASES[..] };
     for &(name, costs, level1, slower) in cases {
         let setting = Setting { slower, costs, ..Setting::new(ENTRIES, 0) };
-        // Slower merges share none, either: of one load their order is the same.
+        // Cases of slower merges share none with the other cases either; one load shows the same order.
         let is_short = scale == Scale::Ci && slower > 1.0;
         let loads = if is_short { &LOADS[..1] } else { &LOADS };
         let mut all = Vec::new();

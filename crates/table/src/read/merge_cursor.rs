@@ -246,10 +246,10 @@ impl MergeCursor {
     ) -> Result<()> {
         let Some(winner) = self.winner_at() else { return Ok(()) };
         let mut left = Ok(());
-        for (place, source) in self.sources.iter_mut().enumerate() {
-            if (all || place == winner) && here(source) && left.is_ok() {
+        for (i, source) in self.sources.iter_mut().enumerate() {
+            if (all || i == winner) && here(source) && left.is_ok() {
                 left = match skip(source) {
-                    Ok(false) if place == winner && source.tag().seq() < seq => step(source),
+                    Ok(false) if i == winner && source.tag().seq() < seq => step(source),
                     skipped => skipped.map(|_| ()),
                 };
             }

@@ -54,6 +54,7 @@ pub(super) struct Entry<'a> {
 
 impl<'a> Entry<'a> {
     /// The entry at `at`; `None` if it is cut short.
+    // Left to the compiler, it is a call natively, which costs a step of a scan 70 instructions.
     #[cfg_attr(target_arch = "wasm32", inline)]
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     fn decode(entries: &'a [u8], at: usize) -> Option<Self> {
@@ -232,7 +233,8 @@ impl Block {
         prefetch(self.bytes.as_ptr(), START_BYTES);
     }
 
-    /// The first entry at or after (`key`, `tag`). What the heads found for `key` may be known.
+    /// Returns the first entry at or after (`key`, `tag`). `known` is the result of the heads for `key`, if they were
+    /// searched before.
     pub(super) fn lower_bound(
         &self,
         key: &[u8],

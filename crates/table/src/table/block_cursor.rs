@@ -100,7 +100,8 @@ impl BlockCursor {
         self.seek_known(key, tag, None)
     }
 
-    /// The same, if what the heads of the block found for `key` may be known.
+    /// Moves to the first entry at or after (`key`, `tag`). `known` is the result of the block's heads for `key`, if
+    /// they were searched before.
     pub(super) fn seek_known(
         &mut self,
         key: &[u8],

@@ -120,7 +120,7 @@ impl Filter {
         // All bits are tested: to stop at the first that is not set would be a branch that cannot be predicted, and
         // what follows would wait for the line.
         line.is_none_or(|line| match self.probes {
-            // A number that the compiler knows: it makes no loop.
+            // With a constant number the compiler makes no loop.
             USUAL_PROBES if cfg!(not(target_arch = "wasm32")) => line.has_all(hash, USUAL_PROBES),
             probes => line.has_all(hash, probes),
         })

@@ -96,7 +96,7 @@ impl Table {
         self.with_opened(OpenTable::read_properties)
     }
 
-    /// Reads bytes of the file as they are, past the cache; returns fewer only at its end.
+    /// Reads bytes of the file as they are, past the cache. Returns how many, which are fewer only at its end.
     ///
     /// # Errors
     /// The errors of [`open`](Self::open).

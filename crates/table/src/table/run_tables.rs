@@ -8,9 +8,9 @@ use std::ops::Deref;
 use std::sync::Arc;
 use terrane_types::{Place, Sequence};
 
-/// The most tables of a run that lie in one array as well. More would cost each new version of the tree.
+/// The most tables of a run that also lie in one array, which each new version of the tree copies.
 #[cfg(not(target_arch = "wasm32"))]
-const FEW: usize = if cfg!(test) { 3 } else { 64 };
+const FEW_MAX: usize = if cfg!(test) { 3 } else { 64 };
 
 /// Tables with disjoint key ranges, in key order. A clone is cheap.
 #[derive(Clone, Default)]
@@ -20,7 +20,8 @@ pub struct RunTables(Arc<Parts>);
 struct Parts {
     tables: Sequence<Arc<Table>>,
     heads: Sequence<Heads>,
-    /// All of them, unless they are many: a get steps through two arrays less, for each of the sequences.
+    /// All tables with their heads, unless there are many. A get finds its table here by fewer steps of memory, each of
+    /// which waits for the one before.
     #[cfg(not(target_arch = "wasm32"))]
     few: Vec<(Heads, Arc<Table>)>,
 }
@@ -40,7 +41,7 @@ impl Heads {
 
     /// Whether the table starts at or before `key`, which has the head `wanted`.
     #[inline]
-    fn start_before(self, table: &Table, key: &[u8], wanted: u64) -> bool {
+    fn starts_at_or_before(self, table: &Table, key: &[u8], wanted: u64) -> bool {
         match self.smallest.cmp(&wanted) {
             Ordering::Less => true,
             Ordering::Equal => table.info().smallest.as_slice() <= key,
@@ -58,7 +59,9 @@ impl RunTables {
         RunTables(Arc::new(Parts {
             #[cfg(not(target_arch = "wasm32"))]
             few: match tables.len() {
-                0..=FEW => tables.iter().map(|table| (Heads::of(table), table.clone())).collect(),
+                0..=FEW_MAX => {
+                    tables.iter().map(|table| (Heads::of(table), table.clone())).collect()
+                }
                 _ => Vec::new(),
             },
             tables,
@@ -84,12 +87,12 @@ impl RunTables {
             let (heads, table) =
                 few.get(few.partition_point(|(heads, _)| heads.largest < wanted))?;
             if heads.largest != wanted {
-                return heads.start_before(table, key, wanted).then_some(table);
+                return heads.starts_at_or_before(table, key, wanted).then_some(table);
             }
         }
         let (place, heads) = self.search(key, wanted);
         let table = self.0.tables.get(place)?;
-        heads?.start_before(table, key, wanted).then_some(table)
+        heads?.starts_at_or_before(table, key, wanted).then_some(table)
     }
 
     #[inline]

@@ -2,9 +2,10 @@
 //!
 //! 1. **A merged page.** Slices of merges are timed: their time for each 4 KiB of entries, shared by the merges that
 //!    may run at once.
-//! 2. **A block read at random.** When such a policy is asked, and merges have read [`PROBED_AFTER`] bytes since the
-//!    last time, [`BLOCKS`] blocks are read at random places of the tree's tables, past the block cache, and timed.
-//!    So a block that the system's page cache holds costs as little as it does a get.
+//! 2. **A block read at random.** When such a policy is asked, [`BLOCKS`] blocks are read at random places of the
+//!    tree's tables, past the block cache, and timed: the first time once something was merged, then after each
+//!    [`MEASURED_AFTER`] bytes that merges read. A block that the system's page cache holds costs as little as in a
+//!    get.
 //! 3. Measurements weigh half as much after each further [`HALVED_AFTER`] bytes, or [`BLOCKS`] blocks, so that a
 //!    device that becomes slower is noticed.
 //!
@@ -19,7 +20,7 @@ use terrane_policy::Observed;
 use terrane_table::table::key_hash;
 
 /// Bytes that merges read between two measurements of blocks.
-const PROBED_AFTER: u64 = 16 << 20;
+const MEASURED_AFTER: u64 = 16 << 20;
 /// Blocks of a measurement.
 const BLOCKS: u64 = 8;
 /// Bytes of merges after which those before count half.
@@ -39,7 +40,7 @@ struct Measured {
     merges: Timed,
     blocks: Timed,
     /// Bytes that merges read since blocks were measured.
-    unprobed: u64,
+    unmeasured: u64,
     /// Places drawn so far.
     drawn: u64,
 }
@@ -69,7 +70,7 @@ impl Timed {
 }
 
 impl Costs {
-    /// Takes the clock, unless it has one.
+    /// Sets the clock, unless there is one.
     pub fn set_clock(&self, clock: Clock) {
         if !BROWSER {
             let _ = self.clock.set(clock);
@@ -91,29 +92,29 @@ impl Costs {
         if let (Some(begun), Some(ended), None) = (begun, self.micros(), &outcome) {
             let mut measured = lock(&self.measured);
             measured.merges.add(bytes, ended.saturating_sub(begun), HALVED_AFTER);
-            measured.unprobed = measured.unprobed.saturating_add(bytes);
+            measured.unmeasured = measured.unmeasured.saturating_add(bytes);
         }
         Ok(outcome)
     }
 
     /// Adds the costs to what a policy is given, where `workers` merges may run at once. May read blocks of the tree.
     pub fn observe(&self, observed: &mut Observed, tree: &Tree, workers: usize) {
-        self.probe(tree);
+        self.measure_blocks(tree);
         let measured = lock(&self.measured);
         observed.block_nanos = measured.blocks.nanos(1);
         observed.page_nanos = measured.merges.nanos(PAGE).div_ceil(workers.max(1) as u64);
     }
 
-    /// Step 2. Policies are asked one at a time, so that nobody else measures.
-    fn probe(&self, tree: &Tree) {
+    /// Measures blocks if that is due. Policies are asked one at a time, so no other thread measures meanwhile.
+    fn measure_blocks(&self, tree: &Tree) {
         let mut drawn = {
             let mut measured = lock(&self.measured);
-            let is_due = measured.unprobed >= PROBED_AFTER
-                || measured.unprobed > 0 && measured.blocks.amount == 0;
+            let is_due = measured.unmeasured >= MEASURED_AFTER
+                || measured.unmeasured > 0 && measured.blocks.amount == 0;
             if !is_due {
                 return;
             }
-            measured.unprobed = 0;
+            measured.unmeasured = 0;
             measured.drawn = measured.drawn.wrapping_add(BLOCKS);
             measured.drawn
         };
@@ -252,7 +253,7 @@ mod tests {
         assert_eq!(observed(&costs, &tree, 1).0, 100_000);
         let drawn = || lock(&costs.measured).drawn;
         assert_eq!(drawn(), BLOCKS);
-        merge(&costs, PROBED_AFTER - 1);
+        merge(&costs, MEASURED_AFTER - 1);
         observed(&costs, &tree, 1);
         assert_eq!(drawn(), BLOCKS, "not yet");
         merge(&costs, 1);

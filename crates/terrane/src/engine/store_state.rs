@@ -147,7 +147,7 @@ impl<'a> EditLock<'a> {
     /// Makes room for an edit of these changes that drops these files and is the next one. Without space nothing is
     /// changed.
     pub fn reserve(&self, mut changes: Vec<Change>, dropped: &[FileId]) -> Result<()> {
-        // The longest number: others may be given out meanwhile.
+        // The longest number, since others may be allocated meanwhile.
         changes.push(Change::NextId(u64::MAX));
         let bytes = Edit { changes }.encode();
         let version_set = self.version_set()?;

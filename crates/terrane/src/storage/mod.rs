@@ -215,7 +215,7 @@ pub trait Storage: Send + Sync {
     fn open(&self, id: FileId) -> Result<Arc<dyn File>>;
     /// Appends one record to the manifest, durably.
     fn commit(&self, commit: &Commit<'_>) -> Result<()>;
-    /// Makes room in the manifest for a commit that adds no file, which needs no space then if it is the next. The
+    /// Makes room in the manifest for a commit that adds no file: if it is the next one, it then needs no space. Its
     /// snapshot is the engine's state before it.
     ///
     /// # Errors

@@ -128,7 +128,7 @@ struct Cases {
     cases: Vec<Case>,
 }
 
-/// The configurations of `--config`, or the default one, before other options override them.
+/// Returns the configurations of `--config`, or the default one, before other options override them.
 fn chosen(args: &SimulateArgs) -> Result<Vec<Case>, Failure> {
     let Some(path) = &args.config else {
         let config = Config {
@@ -170,7 +170,7 @@ fn chosen(args: &SimulateArgs) -> Result<Vec<Case>, Failure> {
     Ok(cases)
 }
 
-/// The configuration that the arguments give, over one that was chosen.
+/// Overrides a configuration by the other arguments.
 fn configured(args: &SimulateArgs, mut config: Config) -> Result<Config, Failure> {
     let set = |field: &mut u64, given: Option<u64>| *field = given.unwrap_or(*field);
     set(&mut config.buffer_bytes, args.buffer_bytes);

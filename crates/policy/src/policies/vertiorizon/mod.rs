@@ -14,9 +14,9 @@
 //!    Where they were tiered and are leveled from now on, V1 becomes one run at once, and V2 by merges in place, table
 //!    by table.
 //! 3. **V1 over its capacity** goes into V2 by partial compactions: the table that overlaps least; if tiered,
-//!    as in `toolkit/partial_tiering.rs`, and V2 with more than T runs is merged in place. This comes before
-//!    admissions, but after them where level 0 has three quarters of the runs at which writes stall: V1 has what a
-//!    drain put there at once, and most admissions after a drain are moved.
+//!    as in `toolkit/partial_tiering.rs`, and V2 with more than T runs is merged in place. This precedes
+//!    admissions, except where level 0 has three quarters of the runs at which writes stall. A drain fills V1 at once,
+//!    and while its tables go down level 0 would reach its stop, although most admissions then only move tables.
 //! 4. **Levels.** V1 and V2 are the two levels below the horizontal part. When l changes, levels are added
 //!    or dropped above them; nothing is rewritten.
 //! 5. **Backbone.** In place of lazy leveling the horizontal part is tiered, and has as many levels as
@@ -306,7 +306,8 @@ impl Policy for Vertiorizon {
         }
         let go_down = || self.go_down(&view, &memory, context.workers);
         let admit = || self.admit(&view, &memory);
-        let next = if view.nears_stop() { admit().or_else(go_down) } else { go_down().or_else(admit) };
+        let next =
+            if view.nears_stop() { admit().or_else(go_down) } else { go_down().or_else(admit) };
         next.or_else(|| view.gather())
     }
 
