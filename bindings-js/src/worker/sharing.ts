@@ -143,9 +143,11 @@ export class Membership {
   async #forgetGone(page: string): Promise<void> {
     const recorded = attempt(() => recordedClients(this.#server.engine));
     if ("error" in recorded) return;
+    // The store's own locks are held still. Without them the query has failed, and says nothing of any client.
     const held = await heldLocks();
     for (const client of recorded.value as string[]) {
-      const isGone = client === page || !held.includes(clientLock(this.#store, client));
+      const isHeld = held.length === 0 || held.includes(clientLock(this.#store, client));
+      const isGone = client === page || !isHeld;
       if (isGone) attempt(() => forgetRecord(this.#server.engine, client));
     }
   }

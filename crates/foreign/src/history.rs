@@ -328,8 +328,9 @@ impl<'a> Tree<'a> {
                     let id = self.new_run();
                     let tables = vec![table];
                     self.place(0, id, &tables);
-                    place.runs.insert(0, Run { id, tables });
+                    place.runs.push(Run { id, tables });
                 }
+                place.runs.reverse();
                 continue;
             }
             let id = self.run_of(level);

@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::edit::{Edit, FamilyChange, Rules};
 use crate::log::Records;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Comparator that orders keys by their bytes, by its name in every engine.
@@ -142,15 +143,12 @@ impl Manifest {
     #[must_use]
     pub fn families(&self) -> Vec<Family> {
         let default = |id| Family { id, name: DEFAULT.to_owned(), is_dropped: false, edits: 0 };
-        let mut families = vec![default(0)];
+        let mut families = BTreeMap::from([(0, default(0))]);
         for edit in &self.edits {
-            let at = families.binary_search_by_key(&edit.family, |family| family.id);
-            let at = at.unwrap_or_else(|at| {
+            let family = families.entry(edit.family).or_insert_with(|| {
                 let name = edit.family.to_string();
-                families.insert(at, Family { name, ..default(edit.family) });
-                at
+                Family { name, ..default(edit.family) }
             });
-            let Some(family) = families.get_mut(at) else { continue };
             match &edit.change {
                 Some(FamilyChange::Added(name)) => family.name.clone_from(name),
                 Some(FamilyChange::Dropped) => family.is_dropped = true,
@@ -158,6 +156,6 @@ impl Manifest {
             }
             family.edits += usize::from(edit.added.len() + edit.removed.len() > 0);
         }
-        families
+        families.into_values().collect()
     }
 }

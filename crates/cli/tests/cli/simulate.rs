@@ -188,6 +188,8 @@ fn cases_of_a_file_are_simulated_one_after_another() {
     let alone = place.run(&["simulate", "--case", "half"]);
     assert_eq!(alone.code, Some(2));
     assert!(alone.err.contains("--config"), "{}", alone.err);
+    place.file("c.json", r#"{"cases":[]}"#);
+    run(&[]).fails(3, &["c.json: expected a case, found none"]);
     place.file("c.json", r#"{"cases":[{"name":"a","config":{"bufer-bytes":1}}]}"#);
     run(&[]).fails(3, &["c.json", "bufer-bytes"]);
 }

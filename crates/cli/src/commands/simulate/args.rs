@@ -39,8 +39,7 @@ pub struct SimulateArgs {
     /// Simulate the garbage collection of a flash device: `default` (960 GB) or JSON
     #[arg(long, value_name = "default|JSON", value_parser = flash)]
     pub flash: Option<FlashOptions>,
-    /// Read the configuration from a JSON file, or several, as docs/papers has them for each figure; other options
-    /// override it
+    /// Read the configuration from a JSON file, or several; other options override it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Simulate only those of several configurations whose name contains this
@@ -79,7 +78,7 @@ pub struct SimulateArgs {
     /// Run this many clients after the load
     #[arg(long)]
     pub clients: Option<usize>,
-    /// Start this many operations per second (open loop); 0: clients go as fast as they can (closed loop)
+    /// Start this many operations per second; 0: clients go as fast as they can
     #[arg(long)]
     pub rate: Option<f64>,
     /// Wait after the load until compactions have nothing left to do
@@ -97,7 +96,7 @@ pub struct SimulateArgs {
     /// Include every time window in the JSON report
     #[arg(long)]
     pub timeline: bool,
-    /// Write the engine's event stream to a file: a JSON object a line, with virtual time in `micros`
+    /// Write the engine's events to a file, a JSON object a line, with virtual `micros`
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     /// Print a JSON object

@@ -154,6 +154,9 @@ fn chosen(args: &SimulateArgs) -> Result<Vec<Case>, Failure> {
             vec![Case { name: None, config }]
         }
     };
+    if cases.is_empty() {
+        return Err(malformed(&"expected a case, found none"));
+    }
     if let Some(part) = &args.case {
         let names: Vec<_> = cases.iter().flat_map(|case| case.name.clone()).collect();
         cases.retain(|case| case.name.as_ref().is_some_and(|name| name.contains(part)));

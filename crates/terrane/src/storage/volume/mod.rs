@@ -340,9 +340,15 @@ impl Storage for Volume {
         if has_room {
             return Ok(());
         }
-        state.needs_rollover = true;
+        let was_due = std::mem::replace(&mut state.needs_rollover, true);
         drop(state);
-        self.commit(&Commit { dropped: &[], ..*next })
+        let made = self.commit(&Commit { dropped: &[], ..*next });
+        if made.as_ref().is_err_and(Error::is_no_space) {
+            let mut state = lock(&self.commit_state);
+            // Smaller edits may still fit, such as those that make space.
+            state.needs_rollover = was_due || state.unsettled;
+        }
+        made
     }
 
     fn in_doubt(&self) -> bool {
