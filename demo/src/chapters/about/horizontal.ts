@@ -17,6 +17,8 @@ export const horizontal: Chapter = {
       "full, goes down to level 1 at once.",
     "A lookup asks every run that is there. Merge early, and the new run of level 2 is " +
       "asked from then on; merge late, and level 1 piles up.",
+    "The example is one round of six admissions to two levels, counted from 3. The recording has three levels and " +
+      "one round after another, each from a larger number: 20 admissions from 4, then 56 from 6.",
   ],
   answers: [
     {
@@ -59,9 +61,8 @@ export const horizontal: Chapter = {
       "Who expects leveling to write least looks at one merge, which is small. But it merges after each " +
       "admission, and each time rewrites what the level holds already.",
     after:
-      "Counting admissions writes less: its merges are large, and few and far between. The example has two levels " +
-      "and one round of six admissions, from k = 3. The recordings have three levels and one round after another, " +
-      "each from a larger k: with tiering k = 4 has 20 admissions, k = 6 has 56. Open the " +
+      "Counting admissions writes less: its merges are large, and few and far between. " +
+      "Open the " +
       "recordings: the counters stand beside their levels, and the disk holds up to three times " +
       "the live data while all of it is merged. To avoid that, Vertiorizon adds two vertical " +
       "levels below.",
