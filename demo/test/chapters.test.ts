@@ -102,6 +102,11 @@ describe("Spooky: 16 MiB into 64 MiB", () => {
 describe("PTierDB: t1{a,b} t2{b} t3{a,c} t4{a,d}", () => {
   test("the literal rule leaves t2, and an old b resurfaces", () => {
     expect([...byRule(TABLES)]).toEqual(["t1", "t3", "t4"]);
+    const pair = (...held: string[][]) =>
+      byRule(held.map((prefixes, age) => ({ name: `t${age}`, age, prefixes }))).size;
+    expect([pair(["a"], ["a"]), pair(["a", "b"], ["a", "c"]), pair(["a"], ["a", "b"])]).toEqual([
+      2, 2, 0,
+    ]);
     expect(stale(TABLES, byRule(TABLES))).toEqual(["b"]);
   });
 

@@ -88,7 +88,8 @@ const HAPPENS: Record<
   "wrong-filter"([from]) {
     expect(from.levels.flatMap(tablesOf).every(({ filterBits }) => filterBits > 0)).toBe(true);
   },
-  wait([from, , to]) {
+  wait([from, , to], { sentence }) {
+    expect(sentence).toMatch(/as many as it may have; a merge is due from \d+ on\./);
     expect(from.stall?.reason).toBe("level0");
     expect(to.stall).toBeNull();
     expect(to.stalledMicros).toBeGreaterThan(from.stalledMicros);
@@ -118,7 +119,8 @@ const HAPPENS: Record<
     for (const { table } of inputs)
       expect(overlapping([{ tables: [after.table] }], table)).toEqual([]);
   },
-  moves([, from], { target }) {
+  moves([, from], { target, sentence }) {
+    expect(sentence).toMatch(/^None of the \d tables of this compaction overlaps another/);
     const ids = "tables" in target ? target.tables : [];
     expect(from.totals.moved).toBeGreaterThan(0);
     const spans = ids.flatMap((id) => {
@@ -153,10 +155,11 @@ const HAPPENS: Record<
     const whole = storeBytes(from) + (group?.totalBytes ?? 0) - (group?.writtenBytes ?? 0);
     expect(storeBytes(to)).toBeLessThan(whole);
   },
-  split([from, , to], { target }) {
+  split([from, , to], { target, sentence }) {
     if (!("key" in target)) throw new Error("a split is at a key");
     const hottest = Math.max(...bucketsOf(from.facts).map(({ temperature }) => temperature));
     expect(hottest).toBeGreaterThan(2);
+    expect(sentence).toContain("an equal share of N = 8 buckets");
     expect(bucketsOf(to.facts).length).toBeGreaterThan(bucketsOf(from.facts).length);
   },
 };

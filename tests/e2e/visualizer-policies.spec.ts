@@ -19,7 +19,7 @@ test("the temperatures of buckets are shown, and are four fair shares", async ({
   origin,
 }) => {
   const page = await openSimulated(context, origin, "policy=bucket&workload=shifting&at=700000");
-  await expect(page.locator(".strata .names")).toContainText(/\d buckets? hottest \d/);
+  await expect(page.locator(".strata .names")).toContainText(/\d buckets? hottest \d.* \(N = 4\)/);
   const temperatures = await facts(page).locator("tbody td:last-child").allInnerTexts();
   const sum = temperatures.reduce((sum, text) => sum + Number(text), 0);
   expect(Math.abs(sum - 4)).toBeLessThan(0.01 * temperatures.length);

@@ -54,8 +54,15 @@ export interface Bucket {
   from: Uint8Array;
   /** Bytes flushed into it lately. */
   volume: number;
-  /** Its share of them, divided by an equal share. */
+  /** Its share of them, times the number of buckets that equal shares are of. */
   temperature: number;
+}
+
+/** Returns N, the number of buckets that an equal share is of: those at the start, unless those present count. */
+export function equalShares(buckets: readonly Bucket[]): number {
+  const all = buckets.reduce((sum, { volume }) => sum + volume, 0);
+  const fullest = buckets.toSorted((a, b) => b.volume - a.volume)[0];
+  return fullest && all > 0 ? Math.round((fullest.temperature * all) / fullest.volume) : 0;
 }
 
 /** The buckets of a policy that has them, in key order. */

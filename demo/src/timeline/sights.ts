@@ -5,7 +5,7 @@
 
 import { bytes, plural } from "../format.ts";
 import type { RecordedEvent } from "./events.ts";
-import { bucketsOf, levelFacts, treeFact } from "./facts.ts";
+import { type Bucket, bucketsOf, equalShares, levelFacts, treeFact } from "./facts.ts";
 import { compareKeys } from "./key-order.ts";
 import { bytesOf, type PlacedTable, type State, tableOf, tablesOf } from "./state.ts";
 import type { Timeline } from "./timeline.ts";
@@ -205,7 +205,10 @@ function wait(timeline: Timeline): Sight | undefined {
     if (event.reason !== "level0") continue;
     const end = timeline.find("stall-ended", before, 1);
     const to = end === undefined ? undefined : timeline.event(end)?.micros;
-    const { runs } = timeline.after(before).levels[0] ?? { runs: [] };
+    const { levels, capacities } = timeline.after(before);
+    const { runs } = levels[0] ?? { runs: [] };
+    const trigger = capacities[0]?.runs;
+    const due = trigger ? `; a merge is due from ${trigger} on` : "";
     const table = runs[0]?.tables[0];
     if (to === undefined || table === undefined) return undefined;
     const waited = `${Math.round((to - event.micros) / 1000)} ms`;
@@ -215,7 +218,7 @@ function wait(timeline: Timeline): Sight | undefined {
       to,
       target: { tables: [table.id] },
       sentence:
-        `Level 0 has ${plural(runs.length, "run")}, as many as it may have. ` +
+        `Level 0 has ${plural(runs.length, "run")}, as many as it may have${due}. ` +
         `All writes wait for ${waited}, until a merge leaves fewer.`,
     };
   }
@@ -292,6 +295,16 @@ function moveSight(state: State, event: Of<"group-installed">): Sight | undefine
   };
 }
 
+/** Whether two of some tables overlap. */
+function overlapping(inputs: Done["inputs"]): boolean {
+  const tables = inputs.map(({ table }) => table);
+  const sorted = tables.toSorted((a, b) => compareKeys(a.smallest, b.smallest));
+  return sorted.some((table, i) => {
+    const before = sorted[i - 1];
+    return before !== undefined && compareKeys(before.largest, table.smallest) >= 0;
+  });
+}
+
 /** The first compaction of several tables that moves them all. */
 function moves(timeline: Timeline): Sight | undefined {
   for (const { begun, installed, inputs, state } of doneOf(timeline, true)) {
@@ -299,14 +312,17 @@ function moves(timeline: Timeline): Sight | undefined {
     const [first] = inputs;
     if (groups !== 1 || first === undefined || inputs.length < SEVERAL) continue;
     const levels = `from level ${first.depth} to level ${installed.level}`;
+    const sharing = overlapping(inputs)
+      ? `No prefix is in three of the ${inputs.length} tables of this compaction, or in two of a kind alone.`
+      : `None of the ${inputs.length} tables of this compaction overlaps another: there is nothing to merge.`;
     return {
       at: installed.micros,
       from: installed.micros - BEFORE,
       to: installed.micros + AFTER,
       target: { tables: installed.inputs },
       sentence:
-        `No prefix is in three of the ${inputs.length} tables of this compaction. So all of them move ${levels} ` +
-        `as they are: none of their ${bytes(sizeOf(inputs))} is written.`,
+        `${sharing} So all of them move ${levels} as they are: none of their ${bytes(sizeOf(inputs))} is ` +
+        "written.",
     };
   }
   return undefined;
@@ -364,6 +380,12 @@ function freed(timeline: Timeline): Sight | undefined {
   return undefined;
 }
 
+/** A bucket's share of what was flushed into all of them, in percent. */
+function sharePercent({ volume }: Bucket, buckets: readonly Bucket[]): string {
+  const all = buckets.reduce((sum, bucket) => sum + bucket.volume, 0);
+  return `${Math.round((100 * volume) / all)} %`;
+}
+
 /** The first bucket that is split. */
 function split(timeline: Timeline): Sight | undefined {
   for (const [event, at] of eventsOf(timeline, "policy-status")) {
@@ -382,8 +404,9 @@ function split(timeline: Timeline): Sight | undefined {
       to: event.micros + AFTER,
       target: { key: added.from },
       sentence:
-        `This bucket got ${hot.temperature.toFixed(1)} times an equal share of what was flushed lately, more ` +
-        "than 2. It is split here, so that two workers can merge it.",
+        `This bucket got ${sharePercent(hot, before)} of what was flushed lately: ` +
+        `${hot.temperature.toFixed(1)} times an equal share of N = ${equalShares(before)} buckets, more than 2. ` +
+        "It is split here, so that two workers can merge it.",
     };
   }
   return undefined;

@@ -15,6 +15,9 @@ export const GLOSSARY = {
   group: "Tables of a compaction that one job merges or moves. They change level all at once.",
   compaction: "One decision of the policy: groups of tables that move down.",
   admission: "Runs of level 0, about a buffer together, that one plan moves down.",
+  "level X":
+    "The level in which Spooky's dividing merges end, two above the largest unless set otherwise. From X on, " +
+    "levels are cut at the same keys as the largest, so that merges into it go piece by piece.",
   "dividing merge":
     "A merge whose outputs are cut at the same keys as the largest level, so that later merges share the cuts.",
   "held twice": "Bytes that are on disk as inputs and as outputs, until the merge is done.",
@@ -36,7 +39,8 @@ export const GLOSSARY = {
   counter: "The number of admissions or merges until a level is merged.",
   bucket: "A range of keys of level 0, which is merged by a job of its own.",
   temperature:
-    "How busy a bucket is: its share of recent flushes, divided by an equal share. 2 is twice its share.",
+    "How busy a bucket is: its share of recent flushes, times the number of buckets at the start, which stays the " +
+    "same when buckets are split or joined. 1 is an equal share.",
 } as const;
 
 /** A word that is explained. */

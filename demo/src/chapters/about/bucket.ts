@@ -27,20 +27,24 @@ export const bucket: Chapter = {
     "Everything passes through level 0. Its tables overlap each other, so they are merged " +
       "into level 1 by one job at a time, and writes wait for it however many workers there " +
       "are.",
-    "BucketLSM cuts level 0 into key ranges, the buckets, which are merged in parallel. Equal ranges are " +
-      "of no use when all writes go to one of them. So each bucket has a temperature: its " +
-      "bytes of the latest flushes, divided by what it would have if all buckets received the same. " +
-      "Of four buckets, one that received half of the bytes has a temperature of 2.",
-    "Above 2 a bucket is split in the middle of its keys; at 0.5 or below it is joined with its colder " +
-      "neighbour. So busy ranges get more buckets, and more workers.",
+    "BucketLSM cuts level 0 into key ranges, the buckets, which are merged in parallel. It starts with N of " +
+      "them, as many as workers. Equal ranges are of no use when all writes go to one of them. So each bucket " +
+      "has a temperature: its share of the bytes of the last ten flushes, times N. If N is 4, a bucket that " +
+      "received half of the bytes has a temperature of 2.",
+    "Above 2 a bucket is split in the middle of its keys, and each half counts half of its bytes; at 0.5 or below " +
+      "it is joined with its colder neighbour. So busy ranges get more buckets, and more workers. N stays as it " +
+      "is while buckets are split and joined: with eight workers a bucket that receives everything has a " +
+      "temperature of 8, even if only two buckets are left. Were it the present number, the hotter of two buckets " +
+      "could not rise above 2, and would never be split.",
   ],
   answers: [
     {
       ask: "What splits a bucket?",
       answer:
-        "Its temperature: more than twice an equal share of the bytes that were flushed lately. With four buckets " +
-        "an equal share is a quarter, so a bucket that received more than half is split, at the middle of its " +
-        "keys. One at half an equal share or below is joined with its colder neighbour.",
+        "Its temperature: more than twice an equal share of the bytes of the last ten flushes. An equal share is one " +
+        "of N parts, where N is the number of buckets at the start, however many there are later. If N is 4, " +
+        "it is a quarter, so a bucket that received more than half is split, at the middle of its keys. One at " +
+        "half an equal share or below is joined with its colder neighbour.",
     },
   ],
   figure: Buckets,

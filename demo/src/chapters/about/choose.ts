@@ -41,8 +41,8 @@ export const choose: Chapter = {
         "One that leaves few runs and still rewrites little. Of 90 % updates and 10 % scans, measured in this " +
         "chapter, horizontal leveling takes the least time of the device, and 2.3 times the space of the data; " +
         "Spooky takes little more, and 1.3 times the space. Leveling has about as few runs to scan and writes more. " +
-        "Tiering writes a third of that, but a scan reads a block of every run: it is worth its runs only where " +
-        "hardly anything is scanned. Lazy leveling lies between the two in both.",
+        "Tiering writes a third of what leveling writes, but a scan reads a block of every run: it is worth " +
+        "its runs only where hardly anything is scanned. Lazy leveling lies between the two in both.",
     },
   ],
   figure: Choose,

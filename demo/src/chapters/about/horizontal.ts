@@ -13,19 +13,25 @@ export const horizontal: Chapter = {
     "A tree can grow sideways: it keeps its number of levels, and their capacities grow " +
       "with the data. Then the question is when to merge. Suppose 60 MB arrive in runs of 10 " +
       "MB, with one lookup per megabyte, and you may merge level 1 into a run of level 2 three " +
-      "times, the last time at the end.",
+      "times, the last time at the end. Each arrival is an admission: what has gathered in level 0, about a buffer " +
+      "full, goes down to level 1 at once.",
     "A lookup asks every run that is there. Merge early, and the new run of level 2 is " +
       "asked from then on; merge late, and level 1 piles up.",
+    "The example is one round of six admissions to two levels, counted from 3. The recording has three levels and " +
+      "one round after another, each from a larger number: 20 admissions from 4, then 56 from 6.",
   ],
   answers: [
     {
       ask: "How do the counters of horizontal tiering choose when to merge?",
       answer:
-        "Each level has a counter, and all start at the same number. Every admission, a batch of runs from level " +
-        "0, lowers the first by one. A level whose counter is 0 is due: all of its runs become one run of the next " +
+        "Each level has a counter, and all start at the same number k: the least for which the round has room for " +
+        "the data. With two levels a round of k has 1 + 2 + … + k admissions, so six of them need k = 3. Every " +
+        "admission, a batch of runs from level 0, lowers the first by one. A level whose counter is 0 is " +
+        "due: all of its runs become one run of the next " +
         "level, whose counter is lowered too, and so on down. Then the counters of the emptied levels start again " +
         "at the present count of the level that the merge ended in. So merges are rare at first and ever more " +
-        "frequent; when all counters are 0, a new round is laid out for twice the data.",
+        "frequent. The last level has no next, so its runs stay when its counter is 0; then all counters are 0, " +
+        "and a new round is laid out for twice the data.",
     },
   ],
   figure: Horizontal,
@@ -55,7 +61,8 @@ export const horizontal: Chapter = {
       "Who expects leveling to write least looks at one merge, which is small. But it merges after each " +
       "admission, and each time rewrites what the level holds already.",
     after:
-      "Counting admissions writes less: its merges are large, and few and far between. Open the " +
+      "Counting admissions writes less: its merges are large, and few and far between. " +
+      "Open the " +
       "recordings: the counters stand beside their levels, and the disk holds up to three times " +
       "the live data while all of it is merged. To avoid that, Vertiorizon adds two vertical " +
       "levels below.",

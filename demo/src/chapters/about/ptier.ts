@@ -11,9 +11,13 @@ export const ptier: Chapter = {
   title: "Which tables move down without being rewritten?",
   hook: [
     "Keys often share prefixes: a customer, a user, a sensor. PTierDB cuts tables between " +
-      "prefixes and knows which prefixes each one holds. When tables go down a level, only " +
-      "those that share a prefix with at least two others are merged; the rest are moved as they " +
-      "are.",
+      "prefixes and knows which prefixes each one holds. When tables go down a level, " +
+      "those that share a prefix with at least two others are merged. A prefix that only two tables share is a " +
+      "reason to merge them if they are of a kind: both hold a single prefix, or both hold several. The rest are " +
+      "moved as they are.",
+    "A pair is spared if it is not of a kind, since the bytes of its shared prefix are few beside what would be " +
+      "rewritten: the table of several prefixes holds others that have no part in it. A read then asks two tables " +
+      "for that prefix rather than one; with three or more tables it is worth the writing.",
     "The output of a merge is as new as its newest input. That is where care is needed: a " +
       "table that was moved must not end up below data that is older than its own.",
   ],
@@ -23,7 +27,8 @@ export const ptier: Chapter = {
       answer:
         "A level that is full goes down whole. A table that overlaps no other moves. Of tables that overlap, those " +
         "are merged that share a prefix with at least two others; two alone that share a prefix are merged if both " +
-        "have a single prefix, or both have several. All others move as they are, unless an old version would then " +
+        "have a single prefix, or both have several. Of one of each neither is merged, since the prefixes that they " +
+        "do not share would be rewritten for nothing. All others move as they are, unless an old version would then " +
         "lie above a newer one: such a table joins the merge.",
     },
   ],
@@ -50,7 +55,8 @@ export const ptier: Chapter = {
     after:
       "PTierDB writes about as little as tiering, and also gains tables of a single prefix: " +
       "look for the solid caps in the deeper levels. Here a compaction moves all of its tables, which one merge has " +
-      "cut between prefixes, or merges all, when the level has three such runs.",
+      "cut between prefixes and which overlap no other, or merges all, when the level has three such runs. So the " +
+      "rule for pairs decides in the example above, for b and d, and hardly ever here.",
     scale: SMALL,
     vary: {
       say: "prefixes of one byte instead of two",

@@ -1,6 +1,6 @@
 /** Buckets that are split where they are hot, and joined where they are cold. */
 
-/** Shares of what was flushed lately, each divided by an equal share of the first `count` buckets. */
+/** Temperatures of buckets: shares of what was flushed lately, times the number of buckets at the start. */
 export function temperatures(volumes: readonly number[], count: number): number[] {
   const sum = volumes.reduce((sum, volume) => sum + volume, 0);
   return volumes.map((volume) => (count * volume) / sum);

@@ -16,10 +16,16 @@ export const TABLES: readonly AgedTable[] = [
   { name: "t5", age: 5, prefixes: ["d"] },
 ];
 
-/** The tables that the paper's rule merges: those with a prefix that three or more have. */
+/**
+ * The tables that the paper's rule merges: those with a prefix that three or more have, or that two of a kind have:
+ * both with a single prefix, or both with several.
+ */
 export function byRule(tables: readonly AgedTable[]): Set<string> {
-  const shared = (prefix: string) =>
-    tables.filter(({ prefixes }) => prefixes.includes(prefix)).length >= 3;
+  const shared = (prefix: string) => {
+    const holders = tables.filter(({ prefixes }) => prefixes.includes(prefix));
+    const singles = holders.filter(({ prefixes }) => prefixes.length === 1).length;
+    return holders.length >= 3 || (holders.length === 2 && singles !== 1);
+  };
   return new Set(tables.filter(({ prefixes }) => prefixes.some(shared)).map(({ name }) => name));
 }
 
