@@ -1,6 +1,6 @@
 //! Configurations of a figure's simulations, recorded as they start, for `terrane simulate --config`.
 //!
-//! 1. A figure is simulated on one thread. While [`record`] runs it, [`started`] notes every configuration under the
+//! 1. A figure is simulated on one thread. While `record` runs it, `started` notes every configuration under the
 //!    text of the progress that was reported last, which names the simulation. Further ones under the same name are
 //!    numbered from 2.
 //! 2. The file of a figure lists them, each on a line, without the fields that have their default.
