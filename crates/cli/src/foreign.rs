@@ -47,13 +47,8 @@ impl Foreign {
             );
             Failure::new(Exit::Input, sentence)
         })?;
-        let mut families = manifest.families();
-        let at = match name {
-            Some(name) => families.iter().position(|family| family.name == name),
-            // The default family, unless it is empty.
-            None => families.iter().position(|family| family.edits > 0).or(Some(0)),
-        };
-        let Some(at) = at else {
+        let families = manifest.families();
+        let Some(family) = Family::pick(&families, name).cloned() else {
             let names: Vec<_> = families.into_iter().map(|family| family.name).collect();
             let sentence = format!(
                 "expected a column family of {shown}, found {:?}; it has {}",
@@ -62,9 +57,8 @@ impl Foreign {
             );
             return Err(Failure::new(Exit::NoStore, sentence));
         };
-        let family = families.remove(at);
-        let others = families.into_iter().filter(|family| family.edits > 0);
-        let others: Vec<_> = others.map(|family| family.name).collect();
+        let others = families.into_iter().filter(|other| other.edits > 0 && other.id != family.id);
+        let others: Vec<_> = others.map(|other| other.name).collect();
         if name.is_none() && !others.is_empty() {
             let (taken, others) = (&family.name, others.join(", "));
             message::note(&format!("column family {taken}; --keyspace picks another: {others}"));

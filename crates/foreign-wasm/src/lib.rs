@@ -6,7 +6,7 @@
 //! 3. The lines of its trace are returned a batch at a time.
 
 use serde::Serialize;
-use terrane_foreign::{Line, Manifest};
+use terrane_foreign::{Family, Line, Manifest};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -47,11 +47,8 @@ impl ForeignHistory {
     ) -> Result<ForeignHistory, JsError> {
         let manifest = Manifest::read(manifest)?;
         let families = manifest.families();
-        let picked = match &family {
-            Some(name) => families.iter().find(|family| family.name == *name),
-            None => families.iter().find(|family| family.edits > 0).or(families.first()),
-        };
-        let picked = picked.ok_or_else(|| JsError::new("it has no column family of this name"))?;
+        let picked = Family::pick(&families, family.as_deref())
+            .ok_or_else(|| JsError::new("it has no column family of this name"))?;
         let policy = terrane_foreign::policy(options, &picked.name);
         let history = manifest.history(picked, policy.as_ref());
         let changed = families.iter().filter(|family| family.edits > 0);

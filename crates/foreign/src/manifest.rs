@@ -45,6 +45,17 @@ pub struct Family {
     pub edits: usize,
 }
 
+impl Family {
+    /// Returns the family with a name; without one the first whose tree has changed, or else the first.
+    #[must_use]
+    pub fn pick<'a>(families: &'a [Family], name: Option<&str>) -> Option<&'a Family> {
+        match name {
+            Some(name) => families.iter().find(|family| family.name == name),
+            None => families.iter().find(|family| family.edits > 0).or(families.first()),
+        }
+    }
+}
+
 /// The edits of a MANIFEST.
 #[derive(Clone, Debug)]
 pub struct Manifest {
