@@ -18,6 +18,7 @@
 
 use crate::entry::Seq;
 use crate::error::{Corruption, Error, Result};
+use crate::storage::commit_state::CommitState;
 use crate::storage::lock;
 use crate::storage::manifest::{Manifest, ManifestId};
 use crate::storage::record::Placement;
@@ -32,7 +33,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 mod commit;
-mod commit_state;
 mod current;
 mod files;
 mod foreign;
@@ -42,7 +42,6 @@ mod orphans;
 pub use current::decode_current;
 pub(super) use orphans::footer;
 
-use commit_state::CommitState;
 use files::{Files, Size, find};
 use names::{CREATING, CURRENT, CURRENT_TEMP, RESTORING, manifest_generation, manifest_name};
 
@@ -283,44 +282,16 @@ impl Storage for Directory {
 
     fn commit(&self, commit: &Commit<'_>) -> Result<()> {
         self.refuse_if_read_only("commit")?;
-        let mut state = lock(&self.commit_state);
-        let (record, sizes) = self.record(commit)?;
-        let unsettled = std::mem::replace(&mut state.unsettled, true);
-        match self.put(&mut state, commit, &record) {
-            Ok(()) => {
-                self.apply(&mut state, &record, sizes);
-                Ok(())
-            }
-            Err(e) => {
-                state.needs_rollover = true;
-                state.unsettled |= unsettled;
-                if state.unsettled {
-                    state.in_doubt.extend(commit.added.iter().copied());
-                }
-                Err(e)
-            }
-        }
+        self.make(&mut lock(&self.commit_state), commit, false)
     }
 
     fn reserve(&self, next: &Commit<'_>) -> Result<()> {
+        self.refuse_if_read_only("commit")?;
         let mut state = lock(&self.commit_state);
-        let (record, _) = self.record(next)?;
-        let has_room = match &state.manifest {
-            Some(manifest) if !state.needs_rollover => manifest.fits(&record)?,
-            _ => false,
-        };
-        if has_room {
+        if state.has_room(&self.record(next)?.0)? {
             return Ok(());
         }
-        let was_due = std::mem::replace(&mut state.needs_rollover, true);
-        drop(state);
-        let made = self.commit(&Commit { dropped: &[], ..*next });
-        if made.as_ref().is_err_and(Error::is_no_space) {
-            let mut state = lock(&self.commit_state);
-            // Smaller edits may still fit, such as those that make space.
-            state.needs_rollover = was_due || state.unsettled;
-        }
-        made
+        self.make(&mut state, &Commit { dropped: &[], ..*next }, true)
     }
 
     fn in_doubt(&self) -> bool {

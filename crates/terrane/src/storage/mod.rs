@@ -29,6 +29,7 @@
 //! Only the manifest names files. A commit appends one record with the engine's edit and, in a volume,
 //! the extents of the files it adds, so that there is one manifest, not two.
 
+mod commit_state;
 pub mod directory;
 mod extent;
 mod format;

@@ -3,6 +3,7 @@
 //! have everything it acknowledged, and the program continues.
 
 mod reported;
+mod rollover;
 
 use super::vfs::fault::{Fault, Random, SECTORS, Survivors};
 use super::vfs::{FaultVfs, MemoryVfs, Vfs};

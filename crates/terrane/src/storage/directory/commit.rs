@@ -1,11 +1,11 @@
 //! Commits to the manifest of a directory, and what remains unknown after one fails.
 
 use super::Directory;
-use super::commit_state::CommitState;
 use super::current::encode_current;
 use super::files::Size;
 use super::names::{CREATING, CURRENT, CURRENT_TEMP, manifest_generation, manifest_name};
 use crate::error::{Error, Result};
+use crate::storage::commit_state::CommitState;
 use crate::storage::manifest::{Inherited, Manifest, ManifestId, next_generation};
 use crate::storage::record::{Placement, Record};
 use crate::storage::{Commit, Storage, lock, write_all_at};
@@ -43,23 +43,32 @@ impl Directory {
         self.commits.store(commits, Ordering::Release);
     }
 
-    /// Makes the record of `commit` durable.
-    pub(super) fn put(
+    /// Makes a commit durable, in a new manifest if `roll_over` says so or the old one is full.
+    pub(super) fn make(
+        &self,
+        state: &mut CommitState,
+        commit: &Commit<'_>,
+        roll_over: bool,
+    ) -> Result<()> {
+        let (record, sizes) = self.record(commit)?;
+        let before = state.attempt();
+        self.put(state, commit, &record, roll_over)
+            .inspect_err(|_| state.fail(&before, commit.added))?;
+        self.apply(state, &record, sizes);
+        Ok(())
+    }
+
+    fn put(
         &self,
         state: &mut CommitState,
         commit: &Commit<'_>,
         record: &Record<'_>,
+        roll_over: bool,
     ) -> Result<()> {
         self.start(state)?;
         self.sync_names()?;
-        if !state.needs_rollover
-            && let Some(manifest) = &mut state.manifest
-        {
-            let before = manifest.appended_bytes();
-            if manifest.append(record)? {
-                state.manifest_bytes += manifest.appended_bytes() - before;
-                return Ok(());
-            }
+        if !roll_over && state.append(record)? {
+            return Ok(());
         }
         let edit = (commit.snapshot)();
         let mut live = lock(&self.files).live.clone();
@@ -91,9 +100,9 @@ impl Directory {
             Ok(manifest)
         });
         let manifest = begun.inspect_err(|e| {
+            state.not_begun(e);
             if e.is_no_space() {
-                // Nothing leads to it yet, and its space may be what the next attempt needs.
-                state.unsettled = false;
+                // Its space may be what the next attempt needs.
                 let _ = self.vfs.remove(&name);
             }
         })?;
@@ -152,9 +161,7 @@ impl Directory {
             files.remove_live(*id);
             files.unnamed.insert(*id);
         }
-        state.unsettled = false;
-        state.in_doubt.clear();
-        for id in std::mem::take(&mut state.removed_in_doubt).iter() {
+        for id in state.settle().iter() {
             if !files.live.contains_key(id) {
                 // If this fails, the next recovery removes it.
                 let _ = self.vfs.remove(&id.to_string());

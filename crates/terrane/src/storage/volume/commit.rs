@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::rules::Rule;
+use crate::storage::commit_state::CommitState;
 use crate::storage::extent::Extent;
 use crate::storage::lock;
 use crate::storage::manifest::{
@@ -9,7 +10,7 @@ use crate::storage::manifest::{
 };
 use crate::storage::record::Record;
 use crate::storage::volume::Volume;
-use crate::storage::volume::commit_state::CommitState;
+use crate::storage::volume::file::VolumeFile;
 use crate::storage::volume::sync_tracker::SyncTracker;
 use crate::storage::{Commit, FileId, Storage};
 use crate::sync::atomic::Ordering;
@@ -19,6 +20,19 @@ use std::sync::Arc;
 /// The manifest moves to a smaller region when its first record names this many times the files there
 /// are now.
 const OVERSIZED: usize = 4;
+
+pub(super) type VolumeState = CommitState<Regions>;
+
+/// What a volume has to know about its regions, beside the manifest.
+#[derive(Default)]
+pub(super) struct Regions {
+    /// Number of files in the manifest's first record, for which its region was sized.
+    pub(super) files_at_first: usize,
+    /// Those that a failed switch may have named.
+    pub(super) in_doubt: Vec<Extent>,
+    /// Copies of files that a failed move may have named.
+    pub(super) moves_in_doubt: Vec<Arc<VolumeFile>>,
+}
 
 impl Volume {
     /// The record of a commit. Makes the files it adds immutable.
@@ -45,24 +59,33 @@ impl Volume {
         })
     }
 
-    /// Makes the record of `commit` durable.
-    pub(super) fn put(
+    /// Makes a commit durable, in a new manifest if `roll_over` says so, or the old one is full or far
+    /// too large.
+    pub(super) fn make(
         &self,
-        state: &mut CommitState,
+        state: &mut VolumeState,
+        commit: &Commit<'_>,
+        roll_over: bool,
+    ) -> Result<()> {
+        let record = self.record(commit)?;
+        let before = state.attempt();
+        self.put(state, commit, &record, roll_over)
+            .inspect_err(|_| state.fail(&before, commit.added))?;
+        self.apply(state, commit);
+        Ok(())
+    }
+
+    fn put(
+        &self,
+        state: &mut VolumeState,
         commit: &Commit<'_>,
         record: &Record<'_>,
+        roll_over: bool,
     ) -> Result<()> {
         self.start(state)?;
         self.space.sync_grown()?;
-        if !state.needs_rollover
-            && !self.is_oversized(state)
-            && let Some(manifest) = &mut state.manifest
-        {
-            let before = manifest.appended_bytes();
-            if manifest.append(record)? {
-                state.manifest_bytes += manifest.appended_bytes() - before;
-                return Ok(());
-            }
+        if !roll_over && !self.is_oversized(state) && state.append(record)? {
+            return Ok(());
         }
         let edit = (commit.snapshot)();
         let mut placed: VecMap<_, _> =
@@ -75,16 +98,16 @@ impl Volume {
     }
 
     /// Whether the manifest's region was sized for far more files than there are now.
-    pub(super) fn is_oversized(&self, state: &CommitState) -> bool {
+    pub(super) fn is_oversized(&self, state: &VolumeState) -> bool {
         let capacity = state.manifest.as_ref().map_or(0, |manifest| manifest.region().1);
         let files = lock(&self.files).all_live().len();
-        capacity > MIN_CAPACITY && files < state.files_at_first / OVERSIZED
+        capacity > MIN_CAPACITY && files < state.own.files_at_first / OVERSIZED
     }
 
     /// Rolls over: starts a new manifest region and switches the superblocks to it.
     pub(super) fn begin_generation(
         &self,
-        state: &mut CommitState,
+        state: &mut VolumeState,
         snapshot: &Record<'_>,
     ) -> Result<()> {
         state.needs_rollover = true;
@@ -99,48 +122,45 @@ impl Volume {
             let begun = Manifest::create(file, (region.offset, capacity), id, inherited, snapshot);
             begun.inspect_err(|_| self.space.free(0, &[region]))
         });
-        // Nothing leads to it yet.
-        let manifest = begun.inspect_err(|e| state.unsettled &= !e.is_no_space())?;
+        let manifest = begun.inspect_err(|e| state.not_begun(e))?;
         self.switch(state, manifest)?;
-        state.files_at_first = snapshot.placed.len();
+        state.own.files_at_first = snapshot.placed.len();
         Ok(())
     }
 
     /// Makes `manifest`, which is durable, the current one, and frees the old region.
-    pub(super) fn switch(&self, state: &mut CommitState, manifest: Manifest) -> Result<()> {
+    pub(super) fn switch(&self, state: &mut VolumeState, manifest: Manifest) -> Result<()> {
         let (offset, len) = manifest.region();
         let region = Extent { offset, len };
         let generation = manifest.generation();
-        state.regions_in_doubt.push(region);
+        state.own.in_doubt.push(region);
         state.manifest_bytes += len;
         let superblock = self.superblock(manifest.for_next_generation().format, generation, region);
         self.write_slot(0, &superblock)?;
         self.write_slot(1, &superblock)?;
         let old = state.manifest.replace(manifest).map(|old| old.region());
         let old = old.map(|(offset, len)| Extent { offset, len });
-        state.regions_in_doubt.retain(|e| *e != region);
-        self.space.free(0, &std::mem::take(&mut state.regions_in_doubt));
+        state.own.in_doubt.retain(|e| *e != region);
+        self.space.free(0, &std::mem::take(&mut state.own.in_doubt));
         self.space.free(0, old.as_slice());
         state.needs_rollover = false;
         Ok(())
     }
 
     /// Publishes the number of commits.
-    pub(super) fn publish_commits(&self, state: &CommitState) {
+    pub(super) fn publish_commits(&self, state: &VolumeState) {
         let commits = state.manifest.as_ref().map_or(0, Manifest::commits);
         self.commits.store(commits, Ordering::Release);
     }
 
     /// Applies a durable commit.
-    pub(super) fn apply(&self, state: &mut CommitState, commit: &Commit<'_>) {
+    pub(super) fn apply(&self, state: &mut VolumeState, commit: &Commit<'_>) {
         self.publish_commits(state);
         let mut files = lock(&self.files);
         commit.added.iter().for_each(|id| files.mark_live(*id));
         commit.dropped.iter().for_each(|id| files.mark_dropped(*id));
-        state.unsettled = false;
-        state.in_doubt.clear();
-        state.moves_in_doubt.clear();
-        for id in std::mem::take(&mut state.removed_in_doubt).iter() {
+        state.own.moves_in_doubt.clear();
+        for id in state.settle().iter() {
             files.remove(*id);
         }
     }

@@ -19,7 +19,6 @@
 mod backing;
 mod check;
 mod commit;
-mod commit_state;
 mod file;
 mod files;
 mod free_extents;
@@ -42,7 +41,7 @@ use crate::storage::record::Placement;
 use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage, StoreId};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use commit_state::CommitState;
+use commit::VolumeState;
 use file::VolumeFile;
 use files::Files;
 use free_extents::FreeExtents;
@@ -64,7 +63,7 @@ pub struct Volume {
     commits: AtomicU64,
     space: Arc<SpaceAllocator>,
     /// Locked before `files`, and that before any backing's free extents.
-    commit_state: Mutex<CommitState>,
+    commit_state: Mutex<VolumeState>,
     /// There is a store, or the superblock of an unfinished creation is durable.
     started: AtomicBool,
     files: Mutex<Files>,
@@ -248,7 +247,7 @@ impl Storage for Volume {
         }
         state.needs_rollover = !opened.repaired.is_empty() || opened.discarded_bytes > 0;
         state.last_generation = superblock.generation;
-        state.files_at_first = opened.replayed.live_at_first;
+        state.own.files_at_first = opened.replayed.live_at_first;
         self.started.store(true, Ordering::Release);
         let synced = opened.manifest.synced();
         state.manifest = Some(opened.manifest);
@@ -310,45 +309,16 @@ impl Storage for Volume {
 
     fn commit(&self, commit: &Commit<'_>) -> Result<()> {
         self.refuse_if_read_only("commit")?;
-        let mut state = lock(&self.commit_state);
-        let record = self.record(commit)?;
-        let unsettled = std::mem::replace(&mut state.unsettled, true);
-        match self.put(&mut state, commit, &record) {
-            Ok(()) => {
-                self.apply(&mut state, commit);
-                Ok(())
-            }
-            Err(e) => {
-                state.needs_rollover = true;
-                state.unsettled |= unsettled;
-                if state.unsettled {
-                    state.in_doubt.extend(commit.added.iter().copied());
-                }
-                Err(e)
-            }
-        }
+        self.make(&mut lock(&self.commit_state), commit, false)
     }
 
     fn reserve(&self, next: &Commit<'_>) -> Result<()> {
+        self.refuse_if_read_only("commit")?;
         let mut state = lock(&self.commit_state);
-        let record = self.record(next)?;
-        let is_due = state.needs_rollover || self.is_oversized(&state);
-        let has_room = match &state.manifest {
-            Some(manifest) if !is_due => manifest.fits(&record)?,
-            _ => false,
-        };
-        if has_room {
+        if !self.is_oversized(&state) && state.has_room(&self.record(next)?)? {
             return Ok(());
         }
-        let was_due = std::mem::replace(&mut state.needs_rollover, true);
-        drop(state);
-        let made = self.commit(&Commit { dropped: &[], ..*next });
-        if made.as_ref().is_err_and(Error::is_no_space) {
-            let mut state = lock(&self.commit_state);
-            // Smaller edits may still fit, such as those that make space.
-            state.needs_rollover = was_due || state.unsettled;
-        }
-        made
+        self.make(&mut state, &Commit { dropped: &[], ..*next }, true)
     }
 
     fn in_doubt(&self) -> bool {

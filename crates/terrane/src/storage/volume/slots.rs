@@ -6,7 +6,7 @@ use crate::storage::extent::Extent;
 use crate::storage::format::Format;
 use crate::storage::manifest::Manifest;
 use crate::storage::volume::Volume;
-use crate::storage::volume::commit_state::CommitState;
+use crate::storage::volume::commit::VolumeState;
 use crate::storage::volume::superblock::{self, RESERVED, SLOT_BYTES, SLOTS, Slot, Superblock};
 use crate::storage::write_all_at;
 use crate::storage::{File, Storage};
@@ -143,7 +143,7 @@ impl Volume {
 
     /// Marks a new volume as an unfinished creation before anything else is written. The caller holds
     /// the lock of the commit state, so that this happens once.
-    pub(super) fn start(&self, _: &mut CommitState) -> Result<()> {
+    pub(super) fn start(&self, _: &mut VolumeState) -> Result<()> {
         if self.started.load(Ordering::Acquire) {
             return Ok(());
         }

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::storage::manifest::{FRAME_ALIGN, next_generation};
 use crate::storage::record::{Placement, Record};
 use crate::storage::volume::Volume;
-use crate::storage::volume::commit_state::CommitState;
+use crate::storage::volume::commit::VolumeState;
 use crate::storage::volume::file::VolumeFile;
 use crate::storage::volume::free_extents::FreeExtents;
 use crate::storage::volume::sync_tracker::SyncTracker;
@@ -73,7 +73,7 @@ impl Volume {
     /// Moves the manifest's region down, if there is space for it; returns whether it did.
     fn move_manifest(&self) -> Result<bool> {
         let mut state = lock(&self.commit_state);
-        let CommitState {
+        let VolumeState {
             manifest: Some(manifest), needs_rollover: false, last_generation, ..
         } = &*state
         else {
@@ -143,22 +143,15 @@ impl Volume {
     /// Appends the record of a move, if the manifest takes it.
     fn append_move(
         &self,
-        state: &mut CommitState,
+        state: &mut VolumeState,
         record: &Record<'_>,
         to: &Arc<VolumeFile>,
     ) -> Result<bool> {
-        if state.needs_rollover {
-            return Ok(false);
-        }
-        let Some(manifest) = &mut state.manifest else { return Ok(false) };
-        let appended = manifest.append(record);
+        let appended = state.append(record);
         match &appended {
             Ok(true) => {}
             Ok(false) => state.needs_rollover = true,
-            Err(_) => {
-                state.needs_rollover = true;
-                state.moves_in_doubt.push(to.clone());
-            }
+            Err(_) => state.own.moves_in_doubt.push(to.clone()),
         }
         appended
     }
