@@ -19,6 +19,7 @@ import "./styles/choose.css";
 import "./styles/crash.css";
 import "./styles/questions.css";
 import "./styles/sheet.css";
+import "./styles/walks.css";
 import "./styles/watch.css";
 import "./styles/present.css";
 import "./styles/narrow.css";

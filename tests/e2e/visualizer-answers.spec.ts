@@ -10,7 +10,7 @@ const ASKED: [ask: RegExp, answer: RegExp][] = [
   [/Global-Range do that Local-Range/, /cuts all runs at the same keys/],
   [
     /counters of horizontal tiering/,
-    /start at the same number k.*lowers the first by one.*counter is 0 is due/,
+    /start at the same number k.*lowers the first by one.*counter is 0 is due.*admissions 3, 5 and 6/,
   ],
   [/Spooky have a dividing merge/, /cuts its output at the same keys as the tables of the largest/],
   [/PTierDB merge, and when does it move/, /share a prefix with at least two others/],
