@@ -352,6 +352,40 @@ test("the rules of counters and of pairs are drawn step by step", async ({ conte
   expect(await fates(4)).toEqual(["moves", "merged", "merged", "joins the merge", "merged"]);
 });
 
+/** Names of the plot that are on a dot or on another name, by their boxes on the page. */
+function covered(page: Page): Promise<string[]> {
+  return page.locator(".pareto svg").evaluate((svg) => {
+    const boxes = [...svg.querySelectorAll("circle, text")].map((one) => ({
+      one,
+      name: one.textContent,
+      box: one.getBoundingClientRect(),
+    }));
+    const meet = (a: DOMRect, b: DOMRect) =>
+      a.left < b.right && b.left < a.right && a.top + 2 < b.bottom - 2 && b.top + 2 < a.bottom - 2;
+    return boxes
+      .filter(({ one }) => one.matches("text:not(.tick)"))
+      .filter(({ one, box }) => boxes.some((other) => other.one !== one && meet(box, other.box)))
+      .map(({ name }) => name);
+  });
+}
+
+test("the button of the answer's mix sets it once", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await page.goto(`${origin}/demo/#ch=choose`);
+  const button = page.getByRole("button", { name: "The answer's mix" });
+  await button.click();
+  for (const [name, share] of [
+    ["updates", "90"],
+    ["gets", "0"],
+    ["scans", "10"],
+  ] as const)
+    await expect(page.getByRole("slider", { name })).toHaveValue(share);
+  await expect(button).toBeDisabled();
+  await expect.poll(() => page.url()).toContain("mix=90,0,10");
+  await page.getByRole("slider", { name: "gets" }).press("ArrowRight");
+  await expect(button).toBeEnabled();
+});
+
 test("all policies are measured, and one is chosen with reasons", async ({ context, origin }) => {
   const page = await context.newPage();
   await page.goto(`${origin}/demo/#ch=choose&mix=90,10,0`);
@@ -359,6 +393,16 @@ test("all policies are measured, and one is chosen with reasons", async ({ conte
   const advice = page.locator(".advice");
   await expect(advice).toContainText("of the device under it", { timeout: 300_000 });
   await expect(page.locator(".pareto circle")).toHaveCount(15);
+  // Each is named beside its dot, also on a phone.
+  const names = await page.locator(".pareto circle title").allTextContents();
+  for (const text of names)
+    await expect(
+      page.locator(".pareto svg > text").getByText(text.split(":")[0] ?? "", { exact: true }),
+    ).toHaveCount(1);
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 800 });
+    await expect.poll(() => covered(page)).toEqual([]);
+  }
   await expect(page.locator(".pareto .picked")).toHaveCount(1);
   const picked = await advice.locator("b").innerText();
   await expect(page.locator(".pareto .picked title")).toContainText(picked);
