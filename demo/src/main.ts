@@ -6,6 +6,7 @@ import "@fontsource/barlow-semi-condensed/latin-600.css";
 import { mount } from "svelte";
 import "./styles/base.css";
 import "./styles/head.css";
+import "./styles/calm.css";
 import "./styles/strata.css";
 import "./styles/compare.css";
 import "./styles/reasons.css";
