@@ -56,3 +56,31 @@ test("keys of other controls show all of them", async ({ context, origin }) => {
   await page.keyboard.press("j");
   await expect(page.getByRole("combobox", { name: "Policy" })).toBeVisible();
 });
+
+test("without scripts the page says what it is, with a picture and answers", async ({
+  context,
+  origin,
+}) => {
+  const page = await context.newPage();
+  await page.goto(`${origin}/demo/`);
+  const found = await page.evaluate(async () => {
+    const html = await (await fetch("./")).text();
+    // A parser has no scripts: it reads what they would hide.
+    const parsed = new DOMParser().parseFromString(html, "text/html");
+    const links = [...parsed.querySelectorAll("noscript [href], noscript [src]")];
+    const image = new Image();
+    const content = parsed.querySelector("meta[property='og:image']")?.getAttribute("content");
+    image.src = content ?? "";
+    await image.decode();
+    return {
+      said: parsed.querySelector("noscript")?.textContent ?? "",
+      links: links.map((link) => link.getAttribute("href") ?? link.getAttribute("src") ?? ""),
+      size: [image.naturalWidth, image.naturalHeight],
+      answers: await (await fetch("./answers.txt")).text(),
+    };
+  });
+  expect(found.said).toContain("draws the LSM tree");
+  expect(found.links).toEqual(["./preview.png", "./answers.txt", "./preview.png"]);
+  expect(found.size).toEqual([1200, 630]);
+  expect(found.answers).toContain("How do the counters of horizontal tiering choose");
+});
