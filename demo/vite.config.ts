@@ -1,5 +1,5 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
-import { defineConfig, type Plugin } from "vite";
+import { defineConfig, loadEnv, type Plugin } from "vite";
 
 const at = (path: string) => new URL(path, import.meta.url).pathname;
 
@@ -25,8 +25,20 @@ const preloads: Plugin = {
   },
 };
 
+/** Address of the site, with which the picture of a link to it is found from elsewhere. */
+const { TERRANE_SITE: SITE } = loadEnv("", at("."), "TERRANE_");
+
+/** Names the preview picture by its whole address, which most readers of links need. */
+const preview: Plugin = {
+  name: "preview",
+  transformIndexHtml: (html) =>
+    SITE === undefined
+      ? html
+      : html.replace('content="./preview.png"', `content="${new URL("preview.png", SITE).href}"`),
+};
+
 export default defineConfig({
-  plugins: [svelte(), preloads],
+  plugins: [svelte(), preloads, preview],
   // The site works under any path.
   base: "./",
   // The package is a link to its folder beside this one; the site's modules are built there.

@@ -2,10 +2,10 @@
 
 import { expect, test } from "vitest";
 import { compareKeys } from "../src/timeline/key-order.ts";
-import { DEFAULTS } from "../src/source/settings.ts";
+import { DEFAULTS, POLICIES } from "../src/source/settings.ts";
 import { bandsOf } from "../src/layout/bands.ts";
 import { CHARTS } from "../src/layout/charts.ts";
-import { placeLabels } from "../src/layout/labels.ts";
+import { type Label, placeLabels } from "../src/layout/labels.ts";
 import { keyAxis } from "../src/layout/key-axis.ts";
 import { overlapping } from "../src/layout/overlap.ts";
 import { boxAt, boxOf } from "../src/layout/rows.ts";
@@ -265,21 +265,71 @@ test("what is shown stays within all keys, and moves to what is to be seen", () 
   expect(deepest.to - deepest.from).toBeCloseTo(1 / 32, 9);
 });
 
+/** Boxes of names, as the page draws them. */
+const rectanglesOf = (labels: readonly Label[]) =>
+  labels.map(({ name, x, y }) => [x, x + name.length * 5.4, y - 10, y + 3] as const);
+type Bounds = ReturnType<typeof rectanglesOf>[number];
+const meets = (a: Bounds, b: Bounds) => a[0] < b[1] && b[0] < a[1] && a[2] < b[3] && b[2] < a[3];
+
 test("names of dots lie on no dot and on no other name", () => {
+  const plot = { left: 0, right: 200, top: 0, bottom: 120 };
   const dots = [
     { name: "one", x: 50, y: 50, r: 5 },
     { name: "beside it", x: 60, y: 52, r: 5 },
     { name: "at the edge", x: 196, y: 90, r: 5 },
   ];
-  const labels = placeLabels(dots, dots, 200);
+  const labels = placeLabels(dots, dots, plot);
   expect(labels.map(({ name }) => name)).toEqual(dots.map(({ name }) => name));
-  const boxes = labels.map(({ name, x, y }) => [x, x + name.length * 6, y - 10, y + 3] as const);
-  const meets = (a: (typeof boxes)[number], b: (typeof boxes)[number]) =>
-    a[0] < b[1] && b[0] < a[1] && a[2] < b[3] && b[2] < a[3];
+  const boxes = rectanglesOf(labels);
   for (const [i, box] of boxes.entries()) {
     expect(box[0]).toBeGreaterThanOrEqual(0);
     expect(box[1]).toBeLessThanOrEqual(200);
     for (const { x, y, r } of dots) expect(meets(box, [x - r, x + r, y - r, y + r])).toBe(false);
     for (const other of boxes.slice(i + 1)) expect(meets(box, other)).toBe(false);
+  }
+});
+
+test("all policies are named on a plot as narrow as a phone", () => {
+  // They lie in a cluster: one in a corner of the plot, as where all write little.
+  const plot = { left: 37, right: 318, top: 16, bottom: 264 };
+  const dots = POLICIES.map(({ name }, i) => ({
+    name,
+    x: 60 + 11 * (i % 4),
+    y: 240 - 7 * i,
+    r: 6,
+  }));
+  const labels = placeLabels(dots, dots, plot);
+  expect(labels).toHaveLength(POLICIES.length);
+  const boxes = rectanglesOf(labels);
+  for (const [i, box] of boxes.entries()) {
+    for (const { x, y, r } of dots) expect(meets(box, [x - r, x + r, y - r, y + r])).toBe(false);
+    for (const other of boxes.slice(i + 1)) expect(meets(box, other)).toBe(false);
+  }
+  // A name away from its dot has a line to it.
+  for (const { name, x, y, leader } of labels) {
+    const dot = dots.find((one) => one.name === name);
+    const away = Math.abs((dot?.y ?? 0) - (y - 4)) > 30;
+    if (away) expect(leader, `${name} at ${x}`).toBeDefined();
+  }
+});
+
+test("a name that is as near to another dot has a line to its own", () => {
+  const plot = { left: 0, right: 400, top: 0, bottom: 200 };
+  // Two dots that nearly touch, as of policies with the same costs.
+  const dots = [
+    { name: "one", x: 200, y: 100, r: 4 },
+    { name: "the other", x: 209, y: 104, r: 6 },
+  ];
+  const gap = (dot: (typeof dots)[number], [left, right, top, bottom]: Bounds) => {
+    const x = Math.min(Math.max(dot.x, left), right);
+    const y = Math.min(Math.max(dot.y, top), bottom);
+    return Math.hypot(x - dot.x, y - dot.y) - dot.r;
+  };
+  const labels = placeLabels(dots, dots, plot);
+  for (const [i, box] of rectanglesOf(labels).entries()) {
+    const [own, other] = i === 0 ? dots : dots.toReversed();
+    if (own === undefined || other === undefined) throw new Error("there are two dots");
+    const clear = gap(own, box) < gap(other, box);
+    expect(clear || labels[i]?.leader !== undefined, labels[i]?.name).toBe(true);
   }
 });

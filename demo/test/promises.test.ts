@@ -11,10 +11,11 @@ import {
 } from "../src/chapters/measure.ts";
 import { type Mix, type MixChanges, mixConfig, operationsOf } from "../src/chapters/mixes.ts";
 import * as dividing from "../src/chapters/models/dividing.ts";
-import { byRule, closed, TABLES } from "../src/chapters/models/move-or-merge.ts";
+import { countersOf, ROUNDS } from "../src/chapters/models/horizontal.ts";
+import { byRule, CASES, closed, TABLES } from "../src/chapters/models/move-or-merge.ts";
 import type { Figures, Report } from "../src/source/reports.ts";
 import type { Settings } from "../src/source/settings.ts";
-import { bucketsOf } from "../src/timeline/facts.ts";
+import { bucketsOf, levelFacts } from "../src/timeline/facts.ts";
 import type { Timeline } from "../src/timeline/timeline.ts";
 import { simulate, simulation } from "./simulator.ts";
 
@@ -68,6 +69,36 @@ test("the more partitions agree, the more groups there are", () => {
   expect(size).toBeLessThan(1.5);
   expect(local).toBeGreaterThan(3 * (size ?? 0));
   expect(global).toBeGreaterThan(1.3 * (local ?? 0));
+});
+
+test("the recording's counters fall as the drawn rounds do", () => {
+  const timeline = recording("horizontal", "horizontal-tiering");
+  const seen: number[][] = [];
+  for (const event of timeline.events(0, timeline.length)) {
+    if (event.type !== "policy-status") continue;
+    const counters = [...levelFacts(event.facts, "counter").values()];
+    if (counters.join() !== seen.at(-1)?.join()) seen.push(counters);
+  }
+  const { levels, first, next } = ROUNDS;
+  const drawn = [first, next].flatMap((k) => [
+    Array.from({ length: levels }, () => k),
+    // Spent counters are those of the next round at once.
+    ...countersOf(levels, k).flatMap(({ counters }) => (counters.some(Boolean) ? [counters] : [])),
+  ]);
+  expect(countersOf(levels, first)).toHaveLength(20);
+  expect(countersOf(levels, next)).toHaveLength(56);
+  const start = seen.findIndex((counters) => counters.join() === drawn[0]?.join());
+  const recorded = seen.slice(start, start + drawn.length);
+  expect(recorded.length).toBeGreaterThan(20);
+  expect(recorded).toEqual(drawn.slice(0, recorded.length));
+});
+
+test("each drawn case of PTierDB's rule is decided as its sentences say", () => {
+  const merged = CASES.map(({ tables }) => byRule(tables).size === tables.length);
+  expect(merged).toEqual([true, true, true, false]);
+  expect(byRule(CASES.at(-1)?.tables ?? []).size).toBe(0);
+  for (const { tables, sentences } of CASES)
+    expect(sentences.join(" ")).toContain(byRule(tables).size > 0 ? "are merged" : "both move");
 });
 
 test("only ascending keys leave groups of one table", () => {

@@ -5,7 +5,8 @@ import type { RecordedEvent } from "../src/timeline/events.ts";
 import { Timeline } from "../src/timeline/timeline.ts";
 import { ReadingPace } from "../src/views/reading-pace.ts";
 
-test("time stops at each decision while its reason is read", () => {
+/** A recording of two decisions, and the time of the visitor for which each moment of it is held. */
+function played(calm: boolean): { held: Map<number, number>; lasted: number } {
   const timeline = new Timeline();
   const reasons = ["short", "a reason of many more words than the other one"];
   const decided = reasons.map((reason, i) => {
@@ -23,6 +24,7 @@ test("time stops at each decision while its reason is read", () => {
     { type: "compaction-ended", micros: 7e6 },
   ] as unknown as RecordedEvent[]);
   const pace = new ReadingPace();
+  pace.calm = calm;
   const held = new Map<number, number>();
   let cursor = 0;
   let now = 1;
@@ -32,8 +34,20 @@ test("time stops at each decision while its reason is read", () => {
     else cursor = step.cursor;
     expect(now).toBeLessThan(60_000);
   }
+  return { held, lasted: now };
+}
+
+test("time stops at each decision while its reason is read", () => {
+  const { held } = played(false);
   expect([...held.keys()]).toEqual([3e6, 6e6]);
   const [first = 0, second = 0] = held.values();
   expect(first).toBeGreaterThan(10);
   expect(second).toBeGreaterThan(first);
+});
+
+test("a new visitor sees the first moment for some seconds, and slower merges", () => {
+  const { held, lasted } = played(true);
+  expect([...held.keys()]).toEqual([0, 3e6, 6e6]);
+  expect(held.get(0)).toBeGreaterThan(20);
+  expect(lasted).toBeGreaterThan(1.5 * played(false).lasted);
 });

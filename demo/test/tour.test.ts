@@ -5,6 +5,7 @@ import { CALM, CALM_FROM, DEFAULTS } from "../src/source/settings.ts";
 import { tableOf } from "../src/timeline/state.ts";
 import { Timeline } from "../src/timeline/timeline.ts";
 import { tourOf } from "../src/views/tour.ts";
+import { nowSentence } from "../src/views/words.ts";
 import { simulate } from "./simulator.ts";
 
 const { timeline } = simulate(CALM);
@@ -16,6 +17,14 @@ test("a new visitor's writes never wait, and the last level fills", () => {
   const half = timeline.history.sampleAt(CALM_FROM / 2)?.fullness[depth] ?? 0;
   expect(last[depth]).toBeGreaterThan(1.5 * half);
   expect(last[depth]).toBeGreaterThan(0.7);
+});
+
+test("a new visitor first sees a full level merged into the next", () => {
+  const state = timeline.at(CALM_FROM);
+  expect(CALM_FROM - (state.latest?.began ?? 0)).toBeLessThan(50_000);
+  expect(state.latest?.reason).toMatch(/^level 1 has .* against a capacity of .* into level 2/);
+  expect(nowSentence(state, CALM_FROM)).toMatch(/^Merging level 1 into level 2/);
+  expect(state.groups.every(({ cuts }) => cuts.length === 0)).toBe(true);
 });
 
 test("each sentence of the first minute has a moment and a table", () => {

@@ -63,7 +63,7 @@ for (const [network, limits] of Object.entries(NETWORKS)) {
         const seen: Partial<Seen> = {};
         const has = {
           frame: () => document.querySelector(".strata canvas"),
-          tree: () => document.querySelector(".level:not(.absent)"),
+          tree: () => document.querySelector("main:not(.settling) .level:not(.absent)"),
           reason: () => document.querySelector(".verdict")?.textContent?.trim(),
         };
         requestAnimationFrame(function look() {

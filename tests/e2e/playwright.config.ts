@@ -18,6 +18,7 @@ const onceIsEnough = [
   "visualizer-compare.spec.ts",
   "visualizer-crash.spec.ts",
   "visualizer-files.spec.ts",
+  "visualizer-first.spec.ts",
   "visualizer-import.spec.ts",
   "visualizer-places.spec.ts",
   "visualizer-policies.spec.ts",

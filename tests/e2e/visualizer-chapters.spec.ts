@@ -270,7 +270,6 @@ const WORKED: Record<string, (page: Page) => Promise<void>> = {
   },
   horizontal: async (page) => {
     await page.getByRole("button", { name: "after admission 5" }).click();
-    await page.getByRole("button", { name: "Show the counters" }).click();
   },
   spooky: async (page) => {
     await type(page.getByRole("spinbutton", { name: "your guess" }).first(), "2.25");
@@ -293,7 +292,7 @@ const WORKED: Record<string, (page: Page) => Promise<void>> = {
 
 /** All that an example shows and says, and what is set in it. */
 function example(page: Page): Promise<unknown[]> {
-  return page.locator(".figure").evaluate((figure) => {
+  return page.locator(".figure:not(.steps)").evaluate((figure) => {
     const fields = [...figure.querySelectorAll("input")];
     const set = fields.map(({ value, checked }) => [value, checked]);
     const drawn = [...figure.querySelectorAll("svg")].map((svg) => svg.innerHTML);
@@ -306,7 +305,7 @@ for (const id of CHAPTERS) {
   test(`a link to ${id} leads to the step that its reader is at`, async ({ context, origin }) => {
     const page = await context.newPage();
     await page.goto(`${origin}/demo/#ch=${id}`);
-    await expect(page.locator(".figure")).toBeVisible();
+    await expect(page.locator(".figure:not(.steps)")).toBeVisible();
     // The store is open.
     await expect(page.locator(".figure button:disabled", { hasText: "put" })).toHaveCount(0);
     const fresh = await example(page);
@@ -331,6 +330,62 @@ for (const id of CHAPTERS) {
   });
 }
 
+test("the rules of counters and of pairs are drawn step by step", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await page.goto(`${origin}/demo/#ch=horizontal`);
+  const counters = page.getByRole("region", { name: "which admission lowers which counter" });
+  const steps = counters.locator(".walk li");
+  await expect(steps).toHaveCount(6);
+  const due = await steps.evaluateAll((all) => all.map(({ className }) => className));
+  expect(due.flatMap((name, i) => (name.includes("due") ? [i + 1] : []))).toEqual([3, 5, 6]);
+  await expect(steps.nth(2)).toContainText("Counter 1 falls from 1 to 0. So level 1 is due.");
+  await expect(steps.nth(2)).toContainText("Counter 1 starts again where counter 2 is: at 2.");
+  // The first round of the recording, which ends in zeroes.
+  await expect(counters.locator(".counts tr").first().locator("td")).toHaveCount(20);
+  await expect(counters.locator(".counts tr").nth(3).locator("td").last()).toHaveText("0");
+  await page.goto(`${origin}/demo/#ch=ptier`);
+  const pairs = page.getByRole("region", { name: "merged or moved" }).locator(".walk li");
+  await expect(pairs).toHaveCount(5);
+  const fates = (at: number) => pairs.nth(at).locator(".fate").allInnerTexts();
+  expect(await fates(0)).toEqual(["merged", "merged", "merged"]);
+  expect(await fates(3)).toEqual(["moves", "moves"]);
+  expect(await fates(4)).toEqual(["moves", "merged", "merged", "joins the merge", "merged"]);
+});
+
+/** Names of the plot that are on a dot or on another name, by their boxes on the page. */
+function covered(page: Page): Promise<string[]> {
+  return page.locator(".pareto svg").evaluate((svg) => {
+    const boxes = [...svg.querySelectorAll("circle, text")].map((one) => ({
+      one,
+      name: one.textContent,
+      box: one.getBoundingClientRect(),
+    }));
+    const meet = (a: DOMRect, b: DOMRect) =>
+      a.left < b.right && b.left < a.right && a.top + 2 < b.bottom - 2 && b.top + 2 < a.bottom - 2;
+    return boxes
+      .filter(({ one }) => one.matches("text:not(.tick)"))
+      .filter(({ one, box }) => boxes.some((other) => other.one !== one && meet(box, other.box)))
+      .map(({ name }) => name);
+  });
+}
+
+test("the button of the answer's mix sets it once", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await page.goto(`${origin}/demo/#ch=choose`);
+  const button = page.getByRole("button", { name: "The answer's mix" });
+  await button.click();
+  for (const [name, share] of [
+    ["updates", "90"],
+    ["gets", "0"],
+    ["scans", "10"],
+  ] as const)
+    await expect(page.getByRole("slider", { name })).toHaveValue(share);
+  await expect(button).toBeDisabled();
+  await expect.poll(() => page.url()).toContain("mix=90,0,10");
+  await page.getByRole("slider", { name: "gets" }).press("ArrowRight");
+  await expect(button).toBeEnabled();
+});
+
 test("all policies are measured, and one is chosen with reasons", async ({ context, origin }) => {
   const page = await context.newPage();
   await page.goto(`${origin}/demo/#ch=choose&mix=90,10,0`);
@@ -338,6 +393,16 @@ test("all policies are measured, and one is chosen with reasons", async ({ conte
   const advice = page.locator(".advice");
   await expect(advice).toContainText("of the device under it", { timeout: 300_000 });
   await expect(page.locator(".pareto circle")).toHaveCount(15);
+  // Each is named beside its dot, also on a phone.
+  const names = await page.locator(".pareto circle title").allTextContents();
+  for (const text of names)
+    await expect(
+      page.locator(".pareto svg > text").getByText(text.split(":")[0] ?? "", { exact: true }),
+    ).toHaveCount(1);
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 800 });
+    await expect.poll(() => covered(page)).toEqual([]);
+  }
   await expect(page.locator(".pareto .picked")).toHaveCount(1);
   const picked = await advice.locator("b").innerText();
   await expect(page.locator(".pareto .picked title")).toContainText(picked);
@@ -436,7 +501,7 @@ for (const scheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme: scheme });
     for (const id of CHAPTERS) {
       await page.goto(`${origin}/demo/#ch=${id}`);
-      await expect(page.locator(".figure")).toBeVisible();
+      await expect(page.locator(".figure:not(.steps)")).toBeVisible();
       expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
     }
   });
@@ -468,7 +533,7 @@ test("chapters fit a phone", async ({ context, origin }) => {
   await page.setViewportSize({ width: 360, height: 740 });
   for (const id of CHAPTERS) {
     await page.goto(`${origin}/demo/#ch=${id}`);
-    await expect(page.locator(".figure")).toBeVisible();
+    await expect(page.locator(".figure:not(.steps)")).toBeVisible();
     const width = await page.evaluate(() => document.documentElement.scrollWidth);
     expect(width, id).toBeLessThanOrEqual(360);
     const small = await page.locator(".chapter button:visible").evaluateAll((buttons) =>

@@ -35,6 +35,22 @@ async function saved(
   return found;
 }
 
+/** Returns the texts of an SVG that reach out of it. */
+function outside(page: Page, svg: string): Promise<string[]> {
+  return page.evaluate((svg) => {
+    const place = document.createElement("div");
+    place.innerHTML = svg;
+    document.body.append(place);
+    const edge = place.getElementsByTagName("svg")[0]?.getBoundingClientRect();
+    const texts = [...place.getElementsByTagName("text")].filter((text) => {
+      const { left, right } = text.getBoundingClientRect();
+      return left < (edge?.left ?? 0) || right > (edge?.right ?? 0);
+    });
+    place.remove();
+    return texts.map(({ textContent }) => textContent);
+  }, svg);
+}
+
 async function openText(page: Page, name: string, text: string): Promise<void> {
   const file = { name, mimeType: "text/plain", buffer: Buffer.from(text) };
   await page.locator("#files input[type=file]").setInputFiles(file);
@@ -110,6 +126,59 @@ test("a MANIFEST of RocksDB is dropped on the page, and shown as its history", a
     "noise.bin cannot be shown: expected a MANIFEST of RocksDB, Pebble or LevelDB",
   );
   await expect(sentence).toContainText("column family users of a RocksDB store");
+});
+
+/** Holds back the reading of files called `slow`; the returned function lets it finish, with all that follows. */
+async function holdReading(page: Page): Promise<() => Promise<void>> {
+  await page.evaluate(() => {
+    const text = Blob.prototype.text;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    Object.assign(window, { finish: resolve, given: 0 });
+    Blob.prototype.text = async function (this: Blob) {
+      const isSlow = this instanceof File && this.name.startsWith("slow");
+      if (isSlow) await promise;
+      const said = await text.call(this);
+      if (isSlow) (window as unknown as { given: number }).given += 1;
+      return said;
+    };
+  });
+  return () =>
+    page.evaluate(async () => {
+      const held = window as unknown as { finish: () => void; given: number };
+      held.finish();
+      const turn = () => new Promise((resolve) => setTimeout(resolve));
+      while (held.given === 0) await turn();
+      for (let turns = 0; turns < 20; turns++) await turn();
+    });
+}
+
+const ROWS = Buffer.from("key,value\na,1\n");
+
+test("of files dropped one soon after the other, the later one is shown", async ({
+  context,
+  origin,
+}) => {
+  const page = await context.newPage();
+  await open(page, origin, "policy=tiered");
+  const finish = await holdReading(page);
+  await drop(page, "slow.csv", ROWS);
+  await drop(page, "quick.csv", ROWS);
+  await expect(page.locator(".opened")).toContainText("quick.csv");
+  await finish();
+  await expect(page.locator(".opened")).toContainText("quick.csv");
+});
+
+test("the message of a file stays when an earlier one is read", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await open(page, origin, "policy=tiered");
+  const finish = await holdReading(page);
+  await drop(page, "slow.csv", ROWS);
+  await drop(page, "empty.csv", Buffer.from("key,value\n"));
+  const message = page.locator("#files [role=alert]");
+  await expect(message).toContainText("empty.csv");
+  await finish();
+  await expect(message).toContainText("empty.csv");
+  await expect(page.locator(".opened")).toHaveCount(0);
 });
 
 test("an event of the wrong shape ends a trace with a message", async ({ context, origin }) => {
@@ -214,7 +283,9 @@ test("the tree, the ribbon and the charts are saved as PNG and as SVG", async ({
   ])
     expect(said).toContain(text);
   const keys = await page.locator(".axis span").allInnerTexts();
-  for (const key of keys.slice(0, -1)) expect(said).toContain(`|${key}|`);
+  for (const key of keys) expect(said).toContain(`|${key}|`);
+  // The last one ends within the picture, as all do.
+  expect(await outside(page, tree)).toEqual([]);
   expect(said).toContain("read by a merge, still on disk");
   expect(said.replaceAll("|", "")).toContain("#v1&#38;policy=leveled");
   expect(found["the ribbon"]).toMatch(/<text [^>]*>0 s<\/text>/);

@@ -51,6 +51,7 @@ test("a new visitor is offered the first minute", async ({ context, origin }) =>
     const [shown, at] = [await clock(page).innerText(), await decided.innerText()];
     expect(at).toBe(`decided at ${shown}`);
   }).toPass();
+  await expect(page.locator("h1")).toHaveText(/^Merging level 1 into level 2/);
   await page.getByRole("button", { name: "Start here" }).click();
   const tour = page.getByRole("group", { name: "The first minute" });
   await expect(tour).toContainText("1 of 5");

@@ -22,6 +22,8 @@ export interface Caption {
 /** Room around the picture, in pixels. */
 const [LEFT, TOP, RIGHT, BOTTOM] = [152, 72, 16, 64];
 const LINE = 15;
+/** Least distance of the last key from the one before, in pixels. */
+const TICK_GAP = 8;
 const FAMILY = "'Barlow Semi Condensed', sans-serif";
 
 /** Puts a picture in a frame with its words. */
@@ -46,11 +48,7 @@ export function framed(
       write(pen, caption.moment, LEFT, 24 + LINE + 3, `13px ${FAMILY}`, palette.ink2);
       const watched = caption.watched ?? "";
       write(pen, watched, LEFT, 24 + 2 * LINE + 3, `13px ${FAMILY}`, palette.ink);
-      for (const { at, text } of caption.ticks) {
-        const x = LEFT + at * width;
-        line(pen, [x, top - 10], [x, top], palette.ink3, 0.75);
-        if (at < 1) write(pen, text, x + 3, top - 3, `12px ${FAMILY}`, palette.ink2);
-      }
+      drawTicks(pen, caption.ticks, { width, top }, palette);
       for (const { top: below, name, size, colour } of caption.names) {
         const y = top + below + 12;
         if (colour !== undefined) {
@@ -70,6 +68,26 @@ function write(pen: Pen, text: string, x: number, y: number, font: string, colou
   pen.font = font;
   pen.fillStyle = colour;
   pen.fillText(text, x, y);
+}
+
+/** Draws keys beside their lines: the last one ends at its line, and the others start there where they have room. */
+function drawTicks(
+  pen: Pen,
+  ticks: Caption["ticks"],
+  { width, top }: { width: number; top: number },
+  palette: Palette,
+): void {
+  pen.font = `12px ${FAMILY}`;
+  const last = ticks.at(-1);
+  const room = width - (last === undefined ? 0 : pen.measureText(last.text).width + 3);
+  for (const tick of ticks) {
+    const x = LEFT + tick.at * width;
+    line(pen, [x, top - 10], [x, top], palette.ink3, 0.75);
+    const long = pen.measureText(tick.text).width;
+    const [left, right] = tick === last ? [room, room] : [tick.at * width + 3, room - TICK_GAP];
+    if (tick === last || left + long <= right)
+      write(pen, tick.text, LEFT + left, top - 3, `12px ${FAMILY}`, palette.ink2);
+  }
 }
 
 function drawLegend(pen: Pen, palette: Palette, y: number): void {

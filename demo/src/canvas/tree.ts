@@ -56,6 +56,8 @@ export interface Scene {
   beside?: PlacedTable | undefined;
   /** Fullness of the active memtable, from 0 to 1, if known. */
   filling: number | undefined;
+  /** Whether the cuts that levels share are left out. */
+  plain?: boolean;
   /** Places of the cuts of groups, in pixels. */
   cuts: readonly number[];
   /** Rule by which the policy takes prefixes from keys, if it does. */
@@ -76,7 +78,8 @@ export function drawTree(pen: Pen, scene: Scene, still?: StillLevels): void {
   drawBeds(pen, scene);
   // A small picture shows levels alone.
   const small = scene.bands.memory.height <= 0;
-  const marks = policyMarks(scene.state, scene.axis, scene.bands, width);
+  const all = policyMarks(scene.state, scene.axis, scene.bands, width);
+  const marks = scene.plain ? { ...all, cuts: [] } : all;
   if (!small) drawBorder(pen, marks, scene);
   drawLevels(pen, scene, small, still);
   for (const group of strata.groups) drawInputs(pen, scene, group);

@@ -38,6 +38,8 @@ export interface Chapter {
   answers: Answer[];
   /** The paper's example, to be tried. */
   figure: Component;
+  /** A rule of the chapter, step by step in drawings. */
+  steps?: Component;
   /** A recording that shows what the chapter says. */
   watch?: Watched;
   /** Lesson of the example, in one sentence to keep. */

@@ -92,8 +92,11 @@ export const CALM: Settings = {
   rate: 20_000,
 };
 
-/** The moment that a new visitor sees first, in microseconds: all keys are loaded, and updates start. */
-export const CALM_FROM = 20_000_000;
+/**
+ * The moment that a new visitor sees first, in microseconds: all keys are loaded, updates have started, and level 1 is
+ * full, so that a merge into level 2 has just started.
+ */
+export const CALM_FROM = 20_370_000;
 
 /** The ranges of the numbers among the settings. */
 export const RANGES = {

@@ -27,6 +27,9 @@ export class Clock {
   speed: number = $state(0.5);
   /** Whether time moves from decision to decision, and holds at each while it is read. */
   reading: boolean = $state(false);
+  #calm = $state(false);
+  /** Whether time waits for the recording. */
+  holds = false;
   readonly reads = new Reads();
   /** The moment, for what is redrawn at each frame. */
   cursor = 0;
@@ -41,6 +44,16 @@ export class Clock {
   #lastFrame = 0;
   #lastTold = 0;
   readonly #pace = new ReadingPace();
+
+  /** Whether time rests at first, and passes more slowly between decisions that are read. */
+  get calm(): boolean {
+    return this.#calm;
+  }
+
+  set calm(calm: boolean) {
+    this.#calm = calm;
+    this.#pace.calm = calm;
+  }
 
   /** The length of the recording so far, in microseconds. */
   get duration(): number {
@@ -118,7 +131,7 @@ export class Clock {
   tick(now: number): void {
     const passed = Math.min(now - this.#lastFrame, 250);
     this.#lastFrame = now;
-    if (!this.playing) return;
+    if (!this.playing || this.holds) return;
     this.reads.path = undefined;
     const { timeline, status } = this.recording;
     if (this.still.matches) {

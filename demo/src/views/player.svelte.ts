@@ -6,8 +6,8 @@ import type { AxisBy } from "../layout/key-axis.ts";
 import type { WrongFilter } from "../layout/sight.ts";
 import { WHOLE, type Zoom } from "../layout/zoom.ts";
 import { addressOf, attach } from "../source/attached.ts";
-import { foreignModule } from "../source/foreign-module.ts";
 import { ImportedStore, removeImport } from "../source/imported.ts";
+import { readHistory } from "../source/manifest-history.ts";
 import { optionsAmong } from "../source/manifest.ts";
 import { openFile, settingsOfRows, type ShownFile } from "../source/opened.ts";
 import type { Write } from "../source/operations.ts";
@@ -26,7 +26,6 @@ import { decode, OWN_STORE, type SameBy, type View } from "../source/link.ts";
 import { StoreRecording, type StoreSource } from "../source/store-recording.ts";
 import type { Batch } from "../source/trace.ts";
 import { readInWorker, TraceRecording } from "../source/trace-recording.ts";
-import { messageOf } from "../message.ts";
 import type { Wait } from "../timeline/history.ts";
 import type { Speeds } from "../timeline/limit.ts";
 import { Lookout } from "../timeline/lookout.ts";
@@ -35,6 +34,7 @@ import type { State } from "../timeline/state.ts";
 import { changePolicy } from "./change-policy.ts";
 import { Clock } from "./clock.svelte.ts";
 import { areNumbers } from "./keys.ts";
+import { type IsWanted, Latest } from "./latest.ts";
 import { paced } from "./paced.ts";
 import { linkOf } from "./link-of.ts";
 import { startRivals } from "./rivals.ts";
@@ -82,6 +82,8 @@ export class Player extends Clock {
   #lookout: Lookout | undefined;
   /** The key of a link, read at its moment. */
   #linkedRead: Uint8Array | undefined;
+  /** Reading of files and processes: nothing that was asked for earlier is shown after what was asked for later. */
+  readonly #latest = new Latest();
 
   constructor(fragment: string) {
     super();
@@ -200,49 +202,49 @@ export class Player extends Clock {
 
   /**
    * Shows an exported store, a trace or a MANIFEST, which may have its OPTIONS file with it, or has the engine write
-   * the rows of a file.
+   * the rows of a file. Files that are opened while others are still read take their place.
    */
   async openFiles(files: readonly File[]): Promise<void> {
-    const { file, options } = optionsAmong(files);
-    const opened = await openFile(file);
-    this.selected = undefined;
-    if (opened.type === "manifest") {
-      await this.#openManifest(file, (await options?.text()) ?? "", undefined);
-      return;
-    }
-    if (opened.type === "store") {
-      const { name, file } = opened;
-      this.#showStore(new ImportedStore(file), { name, problem: undefined, store: "copy" });
-      return;
-    }
-    if (opened.type === "trace") {
-      this.#openTrace(opened.file.name, readInWorker(opened.file));
-      return;
-    }
-    this.file = { name: opened.name, problem: undefined };
-    this.#rows = opened.rows;
-    this.settings = settingsOfRows(opened.rows, this.settings);
-    this.#start();
-    this.playing = true;
+    await this.#latest.do(async (isWanted) => {
+      const { file, options } = optionsAmong(files);
+      const opened = await openFile(file);
+      if (!isWanted()) return;
+      this.selected = undefined;
+      if (opened.type === "manifest") {
+        await this.#openManifest(file, (await options?.text()) ?? "", undefined, isWanted);
+        return;
+      }
+      if (opened.type === "store") {
+        const { name, file } = opened;
+        this.#showStore(new ImportedStore(file), { name, problem: undefined, store: "copy" });
+        return;
+      }
+      if (opened.type === "trace") {
+        this.#openTrace(opened.file.name, readInWorker(opened.file));
+        return;
+      }
+      this.file = { name: opened.name, problem: undefined };
+      this.#rows = opened.rows;
+      this.settings = settingsOfRows(opened.rows, this.settings);
+      this.#start();
+      this.playing = true;
+    });
   }
 
   /** Shows the history of a column family of another engine's store, unless the file is no MANIFEST. */
-  async #openManifest(file: File, options: string, family: string | undefined): Promise<void> {
-    const module = await foreignModule();
-    const batches = readInWorker(file, { module, options, family });
-    const { value: first } = await batches.next().catch((error: unknown) => {
-      const expected = "expected a MANIFEST of RocksDB, Pebble or LevelDB";
-      throw new Error(`${file.name} cannot be shown: ${expected}, found ${messageOf(error)}.`);
-    });
-    async function* all(): AsyncGenerator<Batch> {
-      if (first !== undefined) yield first;
-      yield* batches;
-    }
+  async #openManifest(
+    file: File,
+    options: string,
+    family: string | undefined,
+    isWanted: IsWanted,
+  ): Promise<void> {
+    const { batches, shown, families, drop } = await readHistory(file, options, family);
+    if (!isWanted()) return drop();
     this.selected = undefined;
-    this.#openTrace(file.name, all());
-    const { family: shown = "", families = [] } = first?.foreign ?? {};
+    this.#openTrace(file.name, batches);
     if (this.file === undefined || families.length < 2) return;
-    const show = (family: string) => this.#openManifest(file, options, family);
+    const show = (family: string) =>
+      this.#latest.do((isWanted) => this.#openManifest(file, options, family, isWanted));
     this.file = { ...this.file, families: { shown, all: families, show } };
   }
 
@@ -297,17 +299,23 @@ export class Player extends Clock {
 
   /** Shows what a process does, as it does it. */
   async attach(text: string): Promise<void> {
-    const address = addressOf(text);
-    const recording = await attach(address, $state.snapshot(this.settings) as Settings, () =>
-      this.#grown(),
-    );
-    this.selected = undefined;
-    this.#remember();
-    this.file = { name: new URL(address).host, problem: undefined, elsewhere: true };
-    this.reading = false;
-    this.speed = 1;
-    this.#show(recording);
-    this.seek(recording.timeline.duration);
+    await this.#latest.do(async (isWanted) => {
+      const address = addressOf(text);
+      const recording = await attach(address, $state.snapshot(this.settings) as Settings, () =>
+        this.#grown(),
+      );
+      if (!isWanted()) {
+        recording.stop();
+        return;
+      }
+      this.selected = undefined;
+      this.#remember();
+      this.file = { name: new URL(address).host, problem: undefined, elsewhere: true };
+      this.reading = false;
+      this.speed = 1;
+      this.#show(recording);
+      this.seek(recording.timeline.duration);
+    });
   }
 
   /** Remembers the settings while another recording is shown. */
@@ -329,6 +337,7 @@ export class Player extends Clock {
 
   /** Shows a recording of other origin, without rivals. */
   #show(recording: Recording): void {
+    this.#latest.overtake();
     this.linkProblem = undefined;
     this.watched = this.sight = undefined;
     this.stop();
@@ -426,6 +435,7 @@ export class Player extends Clock {
   }
 
   #start(takeover?: Takeover): void {
+    this.#latest.overtake();
     // A store of those before may still be closing.
     this.stop();
     const settings = $state.snapshot(this.settings) as Settings;

@@ -4,6 +4,10 @@ import type { Timeline } from "../timeline/timeline.ts";
 
 /** Time of the visitor from one decision to the next, in microseconds, where the speeds below allow it. */
 const APPROACH = 1.5e6;
+/** The same for a new visitor, and the time for which nothing moves at first, in milliseconds. */
+const [CALM_APPROACH, REST] = [5e6, 4000];
+/** Seconds of a recording in a second of a new visitor before the first decision: nothing rises or glides for long. */
+const CALM_SPEED = 0.1;
 /** Seconds of a recording in a second of the visitor on the way. */
 const [SLOWEST, FASTEST] = [0.02, 4];
 
@@ -25,7 +29,15 @@ export interface Step {
 export class ReadingPace {
   /** Seconds of the recording in a second of the visitor, up to the next decision. */
   speed = 1;
+  #calm = false;
+  #rested = false;
   #heldUntil = 0;
+
+  /** Makes time rest at first, and pass more slowly. */
+  set calm(calm: boolean) {
+    this.#calm = calm;
+    if (calm && !this.#rested) this.speed = CALM_SPEED;
+  }
 
   /** Returns the step of a frame, or undefined while a decision is held. */
   step(
@@ -35,13 +47,18 @@ export class ReadingPace {
     now: number,
     passed: number,
   ): Step | undefined {
+    if (this.#calm && !this.#rested) {
+      this.#rested = true;
+      this.#heldUntil = now + REST;
+    }
     if (now < this.#heldUntil) return undefined;
     const at = timeline.find("compaction-begun", timeline.countAt(cursor), 1);
     const next = at === undefined ? undefined : timeline.event(at);
     const until = next?.micros ?? end;
     if (this.#heldUntil !== 0) {
       this.#heldUntil = 0;
-      this.speed = Math.min(Math.max((until - cursor) / APPROACH, SLOWEST), FASTEST);
+      const approach = this.#calm ? CALM_APPROACH : APPROACH;
+      this.speed = Math.min(Math.max((until - cursor) / approach, SLOWEST), FASTEST);
     }
     const to = Math.min(cursor + passed * 1000 * this.speed, until);
     const arrived = to === until;

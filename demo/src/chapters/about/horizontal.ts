@@ -1,6 +1,7 @@
 /** The chapter on horizontal growth. */
 
 import type { Chapter } from "../chapter.ts";
+import CounterWalk from "../figures/CounterWalk.svelte";
 import Horizontal from "../figures/Horizontal.svelte";
 import { SMALL, simulated, sized, writing } from "../measure.ts";
 
@@ -17,24 +18,26 @@ export const horizontal: Chapter = {
       "full, goes down to level 1 at once.",
     "A lookup asks every run that is there. Merge early, and the new run of level 2 is " +
       "asked from then on; merge late, and level 1 piles up.",
-    "The example is one round of six admissions to two levels, counted from 3. The recording has three levels and " +
-      "one round after another, each from a larger number: 20 admissions from 4, then 56 from 6.",
+    "A counter for each level decides. The drawings go through the example's round of two levels, counted from " +
+      "3, one admission at a time. The recording has three levels and one round after another, each from a larger " +
+      "number: 20 admissions from 4, then 56 from 6.",
   ],
   answers: [
     {
       ask: "How do the counters of horizontal tiering choose when to merge?",
       answer:
-        "Each level has a counter, and all start at the same number k: the least for which the round has room for " +
-        "the data. With two levels a round of k has 1 + 2 + … + k admissions, so six of them need k = 3. Every " +
-        "admission, a batch of runs from level 0, lowers the first by one. A level whose counter is 0 is " +
-        "due: all of its runs become one run of the next " +
-        "level, whose counter is lowered too, and so on down. Then the counters of the emptied levels start again " +
-        "at the present count of the level that the merge ended in. So merges are rare at first and ever more " +
-        "frequent. The last level has no next, so its runs stay when its counter is 0; then all counters are 0, " +
-        "and a new round is laid out for twice the data.",
+        "Each level has a counter, and all start at the same number k. Every admission, a batch of runs from " +
+        "level 0, lowers the first by one. A level whose counter is 0 is due: all of its runs become one run of " +
+        "the next level, and the next counter is lowered by one. If that is 0 too, the same happens there. Then " +
+        "the counters above the level where it ended start again at that level's count. So with two levels and k " +
+        "= 3 there are merges after admissions 3, 5 and 6: seldom at first, then ever more often. When all " +
+        "counters are 0 the round is over. The last level's runs stay, and a new round is laid out for twice the " +
+        "data. k is the least number for which the round has room for the data: with two levels it has 1 + 2 + … " +
+        "+ k admissions.",
     },
   ],
   figure: Horizontal,
+  steps: CounterWalk,
   watch: { settings: sized({ policy: "horizontal-tiering" }), sights: ["admission"] },
   lesson:
     "A run that is written late is read for a shorter time: merge less often at first, and " +

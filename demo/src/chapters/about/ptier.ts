@@ -2,6 +2,7 @@
 
 import type { Chapter } from "../chapter.ts";
 import MoveOrMerge from "../figures/MoveOrMerge.svelte";
+import PairRule from "../figures/PairRule.svelte";
 import { SMALL, simulated, sized, writing } from "../measure.ts";
 
 /** The chapter. */
@@ -10,14 +11,13 @@ export const ptier: Chapter = {
   name: "PTierDB",
   title: "Which tables move down without being rewritten?",
   hook: [
-    "Keys often share prefixes: a customer, a user, a sensor. PTierDB cuts tables between " +
-      "prefixes and knows which prefixes each one holds. When tables go down a level, " +
-      "those that share a prefix with at least two others are merged. A prefix that only two tables share is a " +
-      "reason to merge them if they are of a kind: both hold a single prefix, or both hold several. The rest are " +
-      "moved as they are.",
-    "A pair is spared if it is not of a kind, since the bytes of its shared prefix are few beside what would be " +
+    "Keys often share prefixes: a customer, a user, a sensor. PTierDB cuts tables between prefixes and knows " +
+      "which prefixes each one holds. When tables go down a level, each prefix is looked at alone. Do three " +
+      "tables or more hold it? They are merged. Do two hold it? They are merged if they are of a kind: both hold " +
+      "a single prefix, or both hold several. All other tables are moved as they are.",
+    "Two that are not of a kind are spared. The bytes of their shared prefix are few beside what would be " +
       "rewritten: the table of several prefixes holds others that have no part in it. A read then asks two tables " +
-      "for that prefix rather than one; with three or more tables it is worth the writing.",
+      "for that prefix rather than one.",
     "The output of a merge is as new as its newest input. That is where care is needed: a " +
       "table that was moved must not end up below data that is older than its own.",
   ],
@@ -25,14 +25,16 @@ export const ptier: Chapter = {
     {
       ask: "When does PTierDB merge, and when does it move?",
       answer:
-        "A level that is full goes down whole. A table that overlaps no other moves. Of tables that overlap, those " +
-        "are merged that share a prefix with at least two others; two alone that share a prefix are merged if both " +
-        "have a single prefix, or both have several. Of one of each neither is merged, since the prefixes that they " +
-        "do not share would be rewritten for nothing. All others move as they are, unless an old version would then " +
-        "lie above a newer one: such a table joins the merge.",
+        "A level that is full goes down whole. A table that overlaps no other moves. Among tables that overlap, " +
+        "each prefix decides alone. Tables that share a prefix with at least two others are merged. Two alone " +
+        "that share a prefix are merged if both hold a single prefix, or both hold several. If one holds a single " +
+        "prefix and the other several, neither is merged for it, since the other prefixes would be rewritten for " +
+        "nothing. All others move as they are. One exception keeps reads right: where an old version would then " +
+        "lie above a newer one, the table of the newer one joins the merge.",
     },
   ],
   figure: MoveOrMerge,
+  steps: PairRule,
   watch: { settings: sized({ policy: "ptier", workload: "prefixes" }), sights: ["moves"] },
   lesson: "A move is free only if the order of versions survives it.",
   question: {

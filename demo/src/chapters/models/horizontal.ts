@@ -62,3 +62,45 @@ export function countersOf(levels: number, k: number): CounterStep[] {
   }
   return steps;
 }
+
+/** The recording's levels, and the numbers that its rounds start at. */
+export const ROUNDS = { levels: 3, first: 4, next: 6 } as const;
+
+/** A step with the runs of each level after it. */
+export interface WalkStep extends CounterStep {
+  runs: number[];
+}
+
+/** Returns the steps of a round, with the runs that they leave. */
+export function walkOf(levels: number, k: number): WalkStep[] {
+  const runs = Array.from({ length: levels }, () => 0);
+  return countersOf(levels, k).map((step) => {
+    // The admission is a run of the level that its cascade ends in, with all runs above.
+    const into = step.merged.length;
+    runs.fill(0, 0, into);
+    runs[into] = (runs[into] ?? 0) + 1;
+    return { ...step, runs: [...runs] };
+  });
+}
+
+/** Says in short sentences how a step of a round of two levels changes its counters. */
+export function sentencesOf(steps: readonly WalkStep[], at: number): string[] {
+  const step = steps[at];
+  if (step === undefined) return [];
+  const before = steps[at - 1];
+  const [one = 0, two = 0] = step.counters;
+  const [first, second] = before?.counters ?? [one + 1, two];
+  const lowered = `A run arrives in level 1. Counter 1 falls from ${first} to ${(first ?? 0) - 1}.`;
+  if (step.merged.length === 0) return [lowered];
+  const runs = (before?.runs[0] ?? 0) + 1;
+  const merged =
+    runs === 1
+      ? "Its one run goes down into level 2."
+      : `Its ${runs} runs become one run of level 2.`;
+  const passed = `So level 1 is due. ${merged} Counter 2 falls from ${second} to ${two}.`;
+  const again =
+    two === 0
+      ? "All counters are 0: the round is over, and the runs of level 2, the last, stay."
+      : `Counter 1 starts again where counter 2 is: at ${one}.`;
+  return [lowered, passed, again];
+}

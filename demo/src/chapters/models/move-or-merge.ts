@@ -16,6 +16,48 @@ export const TABLES: readonly AgedTable[] = [
   { name: "t5", age: 5, prefixes: ["d"] },
 ];
 
+/** A case of the rule: tables that share the prefix a, oldest first, and what becomes of them in short sentences. */
+export interface Case {
+  title: string;
+  tables: readonly AgedTable[];
+  sentences: readonly string[];
+}
+
+const named = (...sets: string[]): AgedTable[] =>
+  sets.map((set, i) => ({ name: `t${i + 1}`, age: i + 1, prefixes: [...set] }));
+
+/** The cases of the rule. */
+export const CASES: readonly Case[] = [
+  {
+    title: "Three tables or more",
+    tables: named("ab", "a", "ac"),
+    sentences: [
+      "Three tables hold a.",
+      "They are merged, whatever else they hold.",
+      "A read of a then asks one table, not three.",
+    ],
+  },
+  {
+    title: "Two, each with one prefix",
+    tables: named("a", "a"),
+    sentences: ["Both hold a and nothing else.", "They are of a kind, so they are merged."],
+  },
+  {
+    title: "Two, each with several",
+    tables: named("ab", "ac"),
+    sentences: ["Both hold a beside other prefixes.", "They are of a kind, so they are merged."],
+  },
+  {
+    title: "Two, one of each kind",
+    tables: named("ab", "a"),
+    sentences: [
+      "One holds a alone, the other holds b as well.",
+      "A merge would rewrite b for nothing.",
+      "So both move, and a read of a asks two tables.",
+    ],
+  },
+];
+
 /**
  * The tables that the paper's rule merges: those with a prefix that three or more have, or that two of a kind have:
  * both with a single prefix, or both with several.
