@@ -32,3 +32,45 @@ test("entries before one that is not text are iterated", async (context) => {
   assert.deepEqual(seen(db.values({ reverse: true })), ["4"]);
   assert.equal([...db.keys({ keyEncoding: "binary" })].length, 4);
 });
+
+test("rows that are decoded one by one outlive what is called between them", async (context) => {
+  const db = await open("test", { storage: "memory", wasm });
+  context.after(() => db.close());
+  for (const key of ["a", "b", "c"]) db.put(key, key.repeat(100));
+  db.put("d", Uint8Array.of(0xff));
+  const seen = [];
+  const iterate = () => {
+    for (const [key, value] of db.entries()) {
+      seen.push([key, value]);
+      // The memory grows, and is another for JavaScript.
+      db.put(`large ${key}`, new Uint8Array(8 << 20), { valueEncoding: "binary" });
+    }
+  };
+  assert.throws(iterate, { name: "InvalidArgumentError", message: /expected UTF-8, found/ });
+  const rows = ["a", "b", "c"].map((key) => [key, key.repeat(100)]);
+  assert.deepEqual(seen, rows);
+});
+
+test("a decoder that calls the store decodes all rows as they were", async (context) => {
+  const db = await open("test", { storage: "memory", wasm });
+  context.after(() => db.close());
+  const keys = ["a", "b", "c"];
+  for (const key of keys) db.put(key, key.repeat(100));
+  const text = new TextDecoder();
+  let large = 0;
+  const decode = (bytes) => {
+    const value = text.decode(bytes);
+    assert.deepEqual(db.getMany(["c", "b"]), ["c".repeat(100), "b".repeat(100)]);
+    // The memory grows, and is another for JavaScript.
+    db.put(`large ${large++}`, new Uint8Array(8 << 20), { valueEncoding: "binary" });
+    return value;
+  };
+  const valueEncoding = { encode: (value) => value, decode };
+  const values = keys.map((key) => key.repeat(100));
+  assert.deepEqual([...db.values({ lt: "d", valueEncoding })], values);
+  assert.deepEqual(
+    [...db.entries({ lt: "d", valueEncoding })],
+    keys.map((key, at) => [key, values[at]]),
+  );
+  assert.deepEqual(db.getMany(keys, { valueEncoding }), values);
+});

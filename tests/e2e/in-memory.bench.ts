@@ -3,8 +3,8 @@
  * builds. Both have a store in memory, the browser's options and one thread: `npm run in-memory`.
  *
  * 1. `native`: the calls of the engine that `crates/wasm` makes, by bench/benches/in_memory.rs.
- * 2. `module`: the WebAssembly module alone, with keys and values encoded beforehand. Results are still copied into a
- *    JavaScript buffer, except for gets, which are read in place, and counts.
+ * 2. `module`: the WebAssembly module alone, with keys and values encoded beforehand. Results are read in its memory,
+ *    as `terrane/worker` does.
  * 3. `package`: `terrane/worker`, as callers use it. The ratio includes the cost of keys and values as JavaScript
  *    objects.
  *

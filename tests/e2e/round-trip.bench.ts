@@ -1,12 +1,14 @@
 /**
  * Prints what a page's single get costs by the way it takes to the store's worker: `npm run round-trip`.
  *
- * 1. The package's own: a message each way, with all that the client and the worker do.
- * 2. A bare message each way, to a worker that has the same store by `terrane/worker`.
- * 3. A ring in shared memory, to the same worker: the page writes the key, rings, and waits for the value, and the
+ * 1. None: an empty message each way, to a worker that only replies.
+ * 2. The package's own: a message each way, with all that the client and the worker do.
+ * 3. A bare message each way, to a worker that has the same store by `terrane/worker`.
+ * 4. A ring in shared memory, to the same worker: the page writes the key, rings, and waits for the value, and the
  *    worker waits for keys, both by `Atomics.waitAsync`, since neither may block.
  *
- * The ways take turns, round by round, a get at a time. `TERRANE_ROUND_TRIP_GETS` is the number of gets of a turn.
+ * The empty message goes to the worker of the bare one. The ways take turns, round by round, a get at a time.
+ * `TERRANE_ROUND_TRIP_GETS` is the number of gets of a turn.
  */
 
 import { expect, openStorePage, type Page, test } from "./fixtures.ts";
@@ -16,7 +18,7 @@ const GETS = Number(process.env["TERRANE_ROUND_TRIP_GETS"] ?? 2000);
 const ROUNDS = 10;
 const ROWS = 20_000;
 
-const WAYS = ["the package", "a message", "a ring"] as const;
+const WAYS = ["an empty message", "the package", "a message", "a ring"] as const;
 type Way = (typeof WAYS)[number];
 
 /** The ring's words: how many keys were written, how many values; then the lengths of a key and of a value. */
@@ -69,26 +71,33 @@ function install(page: Page) {
           }
         };
         onmessage = ({ data }) => {
-          if (typeof data === "string") postMessage(db.get(data));
+          if (data === null) postMessage(null);
+          else if (typeof data === "string") postMessage(db.get(data));
           else serve(data);
         };
         postMessage("ready");`;
       const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
       const worker = new Worker(url, { type: "module" });
-      const reply = () =>
-        new Promise<string>((resolve, reject) => {
+      const reply = <T>() =>
+        new Promise<T>((resolve, reject) => {
           worker.onmessage = ({ data }) => resolve(data);
           worker.onerror = ({ message }) => reject(new Error(message));
         });
-      await reply();
+      await reply<string>();
       const ring = new SharedArrayBuffer(RING_BYTES);
       const [words, bytes] = [new Int32Array(ring), new Uint8Array(ring)];
       worker.postMessage(ring);
       const [encoder, decoder] = [new TextEncoder(), new TextDecoder()];
       window.ways = {
+        "an empty message": async (key) => {
+          const answered = reply<null>();
+          worker.postMessage(null);
+          await answered;
+          return key;
+        },
         "the package": (key) => db.get(key),
         "a message": (key) => {
-          const value = reply();
+          const value = reply<string>();
           worker.postMessage(key);
           return value;
         },
@@ -143,14 +152,17 @@ test("the round trip of a page's get", async ({ browserName, context, origin }) 
       times.get(way)?.push(...(await turn(page, way, GETS, round + 2)));
     }
   }
+  const meanOf = (all: readonly number[]) => all.reduce((sum, time) => sum + time, 0) / all.length;
+  const empty = times.get("an empty message") ?? [];
   for (const [way, all] of times) {
     expect(all.length).toBe(GETS * ROUNDS);
     all.sort((a, b) => a - b);
-    const mean = all.reduce((sum, time) => sum + time, 0) / all.length;
+    const mean = meanOf(all);
     const parts = [0.5, 0.9, 0.99].map((part) => at(all, part).toFixed(0));
     console.log(
       `${browserName}, a get by ${way}: mean ${mean.toFixed(0)}, p50 ${parts[0]}, ` +
-        `p90 ${parts[1]}, p99 ${parts[2]} us`,
+        `p90 ${parts[1]}, p99 ${parts[2]} us; ${(mean / meanOf(empty)).toFixed(2)} and ` +
+        `${(at(all, 0.5) / at(empty, 0.5)).toFixed(2)} of an empty message`,
     );
   }
 });

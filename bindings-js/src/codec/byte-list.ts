@@ -33,6 +33,11 @@ export class ByteList {
     this.#offsets[size] = offset;
   }
 
+  /** Returns the list in a buffer of its own. */
+  copied(): ByteList {
+    return new ByteList(this.bytes.slice(this.#lengthsAt - NUMBER_BYTES, this.end));
+  }
+
   get size(): number {
     return this.#offsets.length - 1;
   }

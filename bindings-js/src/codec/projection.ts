@@ -15,8 +15,19 @@ export const PAGE_BYTES: number = 256 << 10;
 export interface Projection<T> {
   keys: boolean;
   values: boolean;
-  /** Returns the rows of a page; iterating throws at the first that does not decode, not before. */
-  decode(page: Uint8Array): Iterable<T>;
+  /**
+   * Returns the rows of the page at `at`, whose bytes may change after that. Iterating throws at the first row that
+   * does not decode, not before.
+   */
+  decode(page: Uint8Array, at?: number): Iterable<T>;
+}
+
+/** The rows of a page before they are decoded. */
+interface Encoded<T> {
+  size: number;
+  /** The end of the page in its buffer. */
+  end: number;
+  decode(from: number, to: number): T[];
 }
 
 /** Keys only, or values only. */
@@ -27,10 +38,12 @@ export function single<E extends Encoding>(
   return {
     keys: column === "keys",
     values: column === "values",
-    decode(page) {
-      const list = new ByteList(page);
-      return rows(list.size, (from, to) => decodeList(list, encoding, from, to) as Decoded<E>[]);
-    },
+    decode: rows([encoding], (page, at) => {
+      const list = new ByteList(page, at);
+      const decode = (from: number, to: number) =>
+        decodeList(list, encoding, from, to) as Decoded<E>[];
+      return { size: list.size, end: list.end, decode };
+    }),
   };
 }
 
@@ -42,10 +55,10 @@ export function pairs<K extends Encoding, V extends Encoding>(
   return {
     keys: true,
     values: true,
-    decode(page) {
-      const keyList = new ByteList(page);
+    decode: rows([keyEncoding, valueEncoding], (page, at) => {
+      const keyList = new ByteList(page, at);
       const valueList = new ByteList(page, keyList.end);
-      return rows(keyList.size, (from, to) => {
+      const decode = (from: number, to: number): Entry<K, V>[] => {
         const keys = decodeList(keyList, keyEncoding, from, to) as Decoded<K>[];
         const values = decodeList(
           valueList,
@@ -55,8 +68,9 @@ export function pairs<K extends Encoding, V extends Encoding>(
           (at) => keyList.at(at) as Uint8Array,
         ) as Decoded<V>[];
         return keys.map((key, at) => [key, values[at] as Decoded<V>]);
-      });
-    },
+      };
+      return { size: keyList.size, end: valueList.end, decode };
+    }),
   };
 }
 
@@ -75,18 +89,27 @@ export function projectionOf<R extends Rows, K extends Encoding, V extends Encod
   return projection as Projection<Row<R, K, V>>;
 }
 
-/** Decodes the rows of a page together, which is faster, or one by one where that fails. */
-function rows<T>(size: number, decode: (from: number, to: number) => T[]): Iterable<T> {
-  try {
-    return decode(0, size);
-  } catch {
-    return oneByOne(size, decode);
-  }
+/**
+ * Decodes the rows of a page together, which is faster, or one by one where that fails. What calls the module in
+ * between changes its memory: then rows are decoded from a copy of a page that lies there, which has an address.
+ */
+function rows<T>(
+  encodings: readonly Encoding[],
+  encoded: (page: Uint8Array, at: number) => Encoded<T>,
+): (page: Uint8Array, at?: number) => Iterable<T> {
+  const mayCall = encodings.some((encoding) => typeof encoding === "object");
+  return (page, at = 0) => {
+    const inPlace = encoded(page, at);
+    const copied = () => (at === 0 ? inPlace : encoded(page.slice(at, inPlace.end), 0));
+    const first = mayCall ? copied() : inPlace;
+    try {
+      return first.decode(0, first.size);
+    } catch {
+      return oneByOne(mayCall ? first : copied());
+    }
+  };
 }
 
-function* oneByOne<T>(
-  size: number,
-  decode: (from: number, to: number) => T[],
-): Generator<T, void, undefined> {
+function* oneByOne<T>({ size, decode }: Encoded<T>): Generator<T, void, undefined> {
   for (let at = 0; at < size; at++) yield* decode(at, at + 1);
 }

@@ -1,5 +1,6 @@
-/** Gets by a synchronous store: keys are written into the module's memory, and values are read there. */
+/** Reads by a synchronous store: keys are written into the module's memory, and what is found is read there. */
 
+import type { Scan } from "../../wasm/terrane.js";
 import { type Bytes, type Decoded, type Encoding, MAX_KEY_BYTES } from "../api/data.ts";
 import { decode, encodeInto, encodeKey, maxByteLength, toContent } from "../codec/bytes.ts";
 import type { Engine } from "./engine.ts";
@@ -7,7 +8,14 @@ import type { Engine } from "./engine.ts";
 /** The size of the length that precedes a value. */
 const LENGTH_BYTES = 4;
 
-/** Gets of one store. */
+/** A result of the engine, in memory that its next call may change. */
+export interface Returned {
+  bytes: Uint8Array;
+  /** The place of the result in the bytes. */
+  at: number;
+}
+
+/** Reads of one store. */
 export class Gets {
   readonly #engine: Engine;
   /** The address of the lookup key's buffer in the module's memory, and its size. */
@@ -47,5 +55,21 @@ export class Gets {
     const isText = encoding === "utf8" || encoding === "json";
     const value = isText ? bytes.subarray(start, end) : bytes.slice(start, end);
     return decode(value, encoding, () => encodeKey(key));
+  }
+
+  /** Returns the list of the values of encoded keys. */
+  getMany(keyspace: number, snapshot: number, keys: Uint8Array): Returned {
+    return this.#returned(
+      this.#engine.call((store) => store.get_many_in_place(keyspace, snapshot, keys)),
+    );
+  }
+
+  /** Returns the next page of a scan. */
+  page(scan: Scan, bytes: number, keys: boolean, values: boolean): Returned {
+    return this.#returned(this.#engine.call(() => scan.page_in_place(bytes, keys, values)));
+  }
+
+  #returned(at: number): Returned {
+    return { bytes: this.#engine.module.memory(), at };
   }
 }

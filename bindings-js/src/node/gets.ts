@@ -1,8 +1,8 @@
-/** Gets by a synchronous store: the addon reads the key from memory of JavaScript, and writes the value there. */
+/** Reads by a synchronous store: the addon reads the key of a get from JavaScript, and writes the value there. */
 
 import { type Bytes, type Decoded, type Encoding, MAX_KEY_BYTES } from "../api/data.ts";
 import { decode, encodeInto, encodeKey, maxByteLength, toContent } from "../codec/bytes.ts";
-import type { Store } from "../../wasm/terrane.js";
+import type { Scan, Store } from "../../wasm/terrane.js";
 import type { AddonStore } from "./addon.ts";
 import type { Module } from "./module.ts";
 
@@ -21,7 +21,13 @@ interface Caller {
 /** A value in memory of the module; undefined if there is none. */
 type Found = Uint8Array<ArrayBuffer> | undefined;
 
-/** Gets of one store. */
+/** A result of the addon: bytes of its own. */
+interface Returned {
+  bytes: Uint8Array;
+  at: number;
+}
+
+/** Reads of one store. */
 export class Gets {
   readonly #engine: Caller;
 
@@ -46,6 +52,17 @@ export class Gets {
   /** Returns the value of a key, if no file has to be read for it, in memory that the next get uses again. */
   tryGet(keyspace: number, snapshot: number, key: Bytes): Found | typeof UNREAD {
     return this.#find("try_get", keyspace, snapshot, key);
+  }
+
+  /** Returns the list of the values of encoded keys. */
+  getMany(keyspace: number, snapshot: number, keys: Uint8Array): Returned {
+    const bytes = this.#engine.call((store) => store.get_many(keyspace, snapshot, keys));
+    return { bytes, at: 0 };
+  }
+
+  /** Returns the next page of a scan. */
+  page(scan: Scan, bytes: number, keys: boolean, values: boolean): Returned {
+    return { bytes: this.#engine.call(() => scan.page(bytes, keys, values)), at: 0 };
   }
 
   #find(

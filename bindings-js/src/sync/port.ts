@@ -128,11 +128,11 @@ export class EnginePort implements Port<"sync"> {
     keys: readonly Bytes[],
     encoding: E,
   ): (Decoded<E> | undefined)[] {
-    const bytes = toKeys(keys);
-    const values = this.#engine.call((store) => store.get_many(keyspace, snapshot, bytes));
-    return decodeList(new ByteList(values), encoding, 0, keys.length, (at) =>
-      encodeKey(keys[at] as Bytes),
-    );
+    const values = this.#gets.getMany(keyspace, snapshot, toKeys(keys));
+    const list = new ByteList(values.bytes, values.at);
+    // A decoder of the caller's may call the module, which changes its memory.
+    const lasting = typeof encoding === "object" ? list.copied() : list;
+    return decodeList(lasting, encoding, 0, keys.length, (at) => encodeKey(keys[at] as Bytes));
   }
 
   write(sync: boolean, fill: (batch: Encoder) => void): number {
@@ -155,7 +155,7 @@ export class EnginePort implements Port<"sync"> {
     request: ScanRequest,
     { keys, values, decode: rowsOf }: Projection<T>,
   ): Generator<T, void, undefined> {
-    const engine = this.#engine;
+    const [engine, gets] = [this.#engine, this.#gets];
     const scan = this.#scan(request);
     // If the iteration is never finished, wasm-bindgen's finalization registry frees the scan.
     return started(
@@ -164,7 +164,8 @@ export class EnginePort implements Port<"sync"> {
           yield undefined as never;
           let bytes = FIRST_PAGE_BYTES;
           while (!scan.done) {
-            yield* rowsOf(engine.call(() => scan.page(bytes, keys, values)));
+            const page = gets.page(scan, bytes, keys, values);
+            yield* rowsOf(page.bytes, page.at);
             bytes = PAGE_BYTES;
           }
         } finally {

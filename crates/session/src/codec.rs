@@ -33,6 +33,8 @@ pub const EVERY: KeyspaceId = KeyspaceId(u32::MAX);
 const MISSING: u32 = u32::MAX;
 /// The size of a length, and of the number of strings.
 const LENGTH_BYTES: usize = 4;
+/// The room for lengths that a list starts with, in bytes: those of a page of rows.
+const LENGTHS_CAPACITY: usize = 512;
 
 /// Decodes byte strings from a buffer.
 pub struct ByteStrings<'a> {
@@ -82,6 +84,11 @@ pub struct ByteList {
 }
 
 impl ByteList {
+    /// Makes a list with room for strings of `bytes` bytes together.
+    pub fn with_capacity(bytes: usize) -> Self {
+        ByteList { lengths: Vec::with_capacity(LENGTHS_CAPACITY), bytes: Vec::with_capacity(bytes) }
+    }
+
     /// Appends a byte string.
     pub fn push(&mut self, string: &[u8]) {
         self.bytes.extend_from_slice(string);
@@ -100,7 +107,7 @@ impl ByteList {
 
     /// Appends the encoded list.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        out.reserve(self.size());
+        out.reserve_exact(self.size());
         out.extend_from_slice(&(self.lengths.len() as u32 / 4).to_le_bytes());
         out.extend_from_slice(&self.lengths);
         out.extend_from_slice(&self.bytes);

@@ -46,9 +46,15 @@ struct Page {
     bytes: usize,
 }
 
+/// The room for rows that a page starts with at most, in bytes.
+const CAPACITY_MAX: usize = 16 << 10;
+
 impl Page {
-    fn new(keys: bool, values: bool) -> Self {
-        Page { lists: [keys, values].map(|wanted| wanted.then(ByteList::default)), bytes: 0 }
+    /// Makes a page of about `bytes` bytes of rows.
+    fn new(keys: bool, values: bool, bytes: usize) -> Self {
+        let capacity = bytes.min(CAPACITY_MAX);
+        let list = |wanted: bool| wanted.then(|| ByteList::with_capacity(capacity));
+        Page { lists: [keys, values].map(list), bytes: 0 }
     }
 
     fn push(&mut self, key: &[u8], value: &[u8]) {
@@ -62,10 +68,9 @@ impl Page {
     }
 
     fn encode(self) -> Vec<u8> {
-        let mut page = Vec::new();
-        for list in self.lists.iter().flatten() {
-            list.encode(&mut page);
-        }
+        let lists = || self.lists.iter().flatten();
+        let mut page = Vec::with_capacity(lists().map(ByteList::size).sum());
+        lists().for_each(|list| list.encode(&mut page));
         page
     }
 }
@@ -113,7 +118,7 @@ impl Scan {
     pub fn page(&mut self, bytes: u32, keys: bool, values: bool) -> Result<Vec<u8>> {
         let failed = self.failed.take().map_or(Ok(()), Err);
         self.or_done(failed)?;
-        let mut page = Page::new(keys, values);
+        let mut page = Page::new(keys, values, bytes as usize);
         let mut any = false;
         let advanced = self.advance(|key, value| {
             any = true;
@@ -133,7 +138,7 @@ impl Scan {
     /// # Errors
     /// Damage or an I/O error; the scan is at its end then.
     pub fn rows(&mut self, seek: Option<Vec<u8>>, wanted: Wanted) -> Result<Vec<u8>> {
-        let mut page = Page::new(wanted.keys, wanted.values);
+        let mut page = Page::new(wanted.keys, wanted.values, wanted.bytes);
         self.seek(seek);
         self.read(&mut page, wanted)?;
         Ok(page.encode())
@@ -144,7 +149,7 @@ impl Scan {
     /// # Errors
     /// Damage.
     pub fn try_rows(&mut self, seek: Option<Vec<u8>>, wanted: Wanted) -> Result<Option<Vec<u8>>> {
-        let mut page = Page::new(wanted.keys, wanted.values);
+        let mut page = Page::new(wanted.keys, wanted.values, wanted.bytes);
         self.seek(seek);
         self.inner.set_only_cached(true);
         let read = self.read(&mut page, wanted);

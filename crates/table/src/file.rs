@@ -48,6 +48,10 @@ pub trait File: Send + Sync {
     fn next_data(&self, offset: u64) -> Result<u64> {
         Ok(offset)
     }
+    /// Whether its bytes are memory of this process, so that writes wait for nothing.
+    fn is_in_memory(&self) -> bool {
+        false
+    }
     /// Closes the file while handles to it may still exist. What other processes are kept out of is
     /// theirs from here on, so every later call fails; a file that nobody is kept out of may ignore it.
     fn close(&self) {}

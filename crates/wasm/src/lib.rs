@@ -7,11 +7,14 @@
 //! * `volume` - volumes on OPFS handles or in memory, and stores as files.
 //! * `steps` - long calls, step by step.
 //! * `threads` - a pool of workers for background jobs, in the build that has it.
+//! * `memory` - copies and comparisons of bytes.
 //! * `events`, `error` and `panic` - events, errors and panics as JavaScript gets them.
 
 mod clients;
 mod error;
 mod events;
+#[cfg(any(test, target_arch = "wasm32"))]
+mod memory;
 mod panic;
 mod scan;
 mod steps;

@@ -176,6 +176,20 @@ impl Store {
         to_js(self.session.get_many(keyspace, snapshot, keys))
     }
 
+    /// Returns the address of the values of encoded keys, as a list, valid until the next get.
+    ///
+    /// # Errors
+    /// Damage or an I/O error.
+    pub fn get_many_in_place(
+        &mut self,
+        keyspace: u32,
+        snapshot: u32,
+        keys: &[u8],
+    ) -> Result<*const u8, JsValue> {
+        self.value = self.get_many(keyspace, snapshot, keys)?;
+        Ok(self.value.as_ptr())
+    }
+
     /// Returns for each of the encoded keys a byte, 1 if it has a value.
     ///
     /// # Errors
@@ -196,7 +210,7 @@ impl Store {
         reverse: bool,
         limit: f64,
     ) -> Result<Scan, JsValue> {
-        to_js(self.session.scan(keyspace, snapshot, within, reverse, limit).map(Scan))
+        to_js(self.session.scan(keyspace, snapshot, within, reverse, limit).map(Scan::over))
     }
 
     /// Starts to delete the first `limit` keys of an encoded range, or the last if `reverse`; the last step returns

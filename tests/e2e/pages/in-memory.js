@@ -55,13 +55,19 @@ const ways = {
     const store = glue.Store.open("rows", [], true, false, false);
     const keyAt = store.key_buffer(KEY_BYTES);
     let view = new Uint8Array();
+    let words = new Uint32Array();
     const bytes = () => (view = view.length === 0 ? new Uint8Array(memory.buffer) : view);
+    /** The words of the memory from an address on. */
+    const wordsAt = (at) => {
+      words = words.length === 0 ? new Uint32Array(memory.buffer) : words;
+      return [words, at / 4];
+    };
     const concat = (parts) => Uint8Array.from(parts.flatMap((part) => [...part]));
     const sized = (key) => [KEY_BYTES, 0, 0, 0, ...key];
     const batchOf = (rows) =>
       concat(rows.map(([key, value]) => [1, 0, KEY_BYTES, ...key, VALUE_BYTES, ...value]));
-    const sumList = (words, first) => {
-      let sum = 0;
+    const sumList = ([words, start], head) => {
+      let [sum, first] = [0, start + head];
       for (let n = 0; n < TOGETHER; n++) sum += words[first + VALUE_WORDS * n];
       return sum;
     };
@@ -83,12 +89,14 @@ const ways = {
         return found === 0 ? 0 : word(bytes(), found + 4);
       },
       keysOf: (keys) => concat(keys.map(sized)),
-      getMany: (keys) => sumList(new Uint32Array(store.get_many(0, 0, keys).buffer), LIST_HEAD),
+      getMany: (keys) => sumList(wordsAt(store.get_many_in_place(0, 0, keys)), LIST_HEAD),
       rangeOf: (from, to) => concat([[1], sized(from), [2], sized(to)]),
       scan(range) {
-        const page = scanning(range, (scan) => scan.page(16 << 10, true, true));
         const keys = LIST_HEAD + (TOGETHER * KEY_BYTES) / 4;
-        return sumList(new Uint32Array(page.buffer), keys + LIST_HEAD);
+        return scanning(range, (scan) => {
+          const page = scan.page_in_place(16 << 10, true, true);
+          return sumList(wordsAt(page), keys + LIST_HEAD);
+        });
       },
       count: (range) => scanning(range, (scan) => scan.count(0xffff_ffff)),
       settle() {

@@ -9,8 +9,9 @@
 //! that wrote the table, the table's number and the offset.
 
 use super::Malformed;
-#[cfg(not(target_arch = "wasm32"))]
-use super::spare::take as memory;
+#[cfg(target_arch = "wasm32")]
+use super::lz4::decompress as unpack;
+use super::spare;
 use crate::coding::checksum;
 use crate::entry::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use lz4_flex::block::{CompressTable, compress_into_with_table, get_maximum_output_size};
@@ -202,13 +203,6 @@ pub fn decode_into(
     }
 }
 
-/// Memory for `len` bytes. Compiled for size, a vector that grows is filled byte by byte, and a new one at
-/// once.
-#[cfg(target_arch = "wasm32")]
-fn memory(len: usize) -> Vec<u8> {
-    vec![0; len]
-}
-
 fn decompress(payload: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
     let Some((len, packed)) = payload.split_first_chunk::<4>() else {
         return Err(Malformed::new(0, "a length before compression", "too few bytes"));
@@ -219,15 +213,20 @@ fn decompress(payload: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
         return Err(Malformed::new(0, format_args!("at most {most} bytes"), len));
     }
     if out.capacity() < len {
-        *out = memory(len);
+        *out = spare::take(len);
     }
     out.resize(len, 0);
-    match lz4_flex::block::decompress_into(packed, out) {
-        Ok(found) if found == len => Ok(()),
-        Ok(found) => Err(Malformed::new(4, format_args!("{len} bytes in LZ4"), found)),
-        // The library's own texts would make the browser's module larger, and say no more.
-        Err(_) => Err(Malformed::new(4, format_args!("{len} bytes in LZ4"), "other bytes")),
+    match unpack(packed, out) {
+        Some(found) if found == len => Ok(()),
+        Some(found) => Err(Malformed::new(4, format_args!("{len} bytes in LZ4"), found)),
+        None => Err(Malformed::new(4, format_args!("{len} bytes in LZ4"), "other bytes")),
     }
+}
+
+/// Decompresses a block of LZ4. Returns the number of its bytes, or `None` where it is none that fits.
+#[cfg(not(target_arch = "wasm32"))]
+fn unpack(packed: &[u8], out: &mut [u8]) -> Option<usize> {
+    lz4_flex::block::decompress_into(packed, out).ok()
 }
 
 #[cfg(test)]

@@ -68,10 +68,7 @@ impl Cached {
     pub fn evict(self) {
         match self {
             Cached::Slot(slot, _) => slot.evict(),
-            #[cfg(not(target_arch = "wasm32"))]
             Cached::Block(block, _) => super::spare::keep(block),
-            #[cfg(target_arch = "wasm32")]
-            Cached::Block(..) => {}
         }
     }
 }

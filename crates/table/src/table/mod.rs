@@ -42,6 +42,8 @@ mod get_shown;
 mod index;
 mod key_heads;
 mod key_prefixes;
+#[cfg(any(test, target_arch = "wasm32"))]
+mod lz4;
 mod open_table;
 mod partition_index;
 mod partitions;
@@ -51,7 +53,6 @@ mod run;
 mod run_tables;
 mod salvage;
 mod slot;
-#[cfg(not(target_arch = "wasm32"))]
 mod spare;
 #[cfg(test)]
 mod tests;

@@ -17,6 +17,7 @@ use crate::sync::{ArcSwap, Mutex, MutexGuard, lock, try_lock};
 use crate::version::Change;
 use crate::wal::{LogId, LogSync, LogWriter};
 use std::sync::Arc;
+use terrane_platform::BROWSER;
 
 /// The log that is appended to, for its readers.
 #[derive(Clone)]
@@ -152,7 +153,10 @@ impl Log {
         let synced = self.syncs.synced();
         let (first, log) = writer.next_record()?;
         let (before, was_half_full) = (log.bytes(), log.is_half_full());
-        let appended = waits.time(Wait::Append, || log.append(first, synced, batches));
+        // A browser's clock is a call out of the module, which takes as long as a tenth of a put.
+        let is_timed = !(BROWSER && log.is_in_memory());
+        let mut append = || log.append(first, synced, batches);
+        let appended = if is_timed { waits.time(Wait::Append, append) } else { append() };
         appended.inspect_err(|e| self.syncs.poison(e))?;
         let half_fills = log.is_half_full() && !was_half_full;
         let bytes = log.bytes() - before;

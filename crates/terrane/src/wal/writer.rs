@@ -35,6 +35,7 @@ pub struct LogWriter {
     record: Vec<u8>,
     /// The file, if it can be written without a system call.
     mapped: WriteMapping,
+    is_in_memory: bool,
     failed: Option<Error>,
 }
 
@@ -54,6 +55,7 @@ impl LogWriter {
     pub fn resume(file: Arc<dyn File>, id: LogId, capacity: u64, end: u64) -> Self {
         LogWriter {
             mapped: WriteMapping::of(&*file, end, capacity),
+            is_in_memory: file.is_in_memory(),
             file,
             id,
             capacity,
@@ -73,6 +75,12 @@ impl LogWriter {
     #[must_use]
     pub fn file(&self) -> &Arc<dyn File> {
         &self.file
+    }
+
+    /// Whether appends wait for nothing, since the file is memory.
+    #[must_use]
+    pub fn is_in_memory(&self) -> bool {
+        self.is_in_memory
     }
 
     /// Returns the mapping that the file was written through, if any.

@@ -124,6 +124,10 @@ impl File for MemoryFile {
         Ok(())
     }
 
+    fn is_in_memory(&self) -> bool {
+        true
+    }
+
     fn set_len(&self, len: u64) -> Result<()> {
         let mut bytes = self.bytes.write().unwrap_or_else(PoisonError::into_inner);
         self.resize(&mut bytes, len)

@@ -305,6 +305,10 @@ impl File for VolumeFile {
         }
     }
 
+    fn is_in_memory(&self) -> bool {
+        self.sync_tracker.is_in_memory()
+    }
+
     fn len(&self) -> Result<u64> {
         let growing = lock(&self.growing);
         Ok(self.final_body.get().map_or(growing.len, |body| body.len))

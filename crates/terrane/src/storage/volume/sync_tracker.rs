@@ -75,6 +75,10 @@ impl File for SyncTracker {
         self.backing.file.allocate(len)
     }
 
+    fn is_in_memory(&self) -> bool {
+        self.backing.file.is_in_memory()
+    }
+
     fn len(&self) -> Result<u64> {
         self.backing.file.len()
     }

@@ -83,6 +83,14 @@ fn files_of_every_length_come_back() {
 }
 
 #[test]
+fn a_volume_is_in_memory_where_its_backings_are() {
+    let id = FileId::table(1);
+    let is_in_memory = |vfs: &dyn Vfs| new(vfs, 1).create(id, 0).unwrap().is_in_memory();
+    assert!(is_in_memory(&MemoryVfs::new()));
+    assert!(!is_in_memory(&FaultVfs::new(Arc::new(MemoryVfs::new())).unwrap()));
+}
+
+#[test]
 fn logs_and_tables_are_in_separate_backings() {
     let volume = new(&MemoryVfs::new(), 5);
     let log = FileId::log(9);
