@@ -66,7 +66,7 @@ pub fn case(k: u64, design: &str) -> String {
     format!("N/B = {}, {design}", buffers(k))
 }
 
-/// What a design writes, by the closed form.
+/// Writes of a design, by its closed form.
 fn writes(design: &str, k: u64, levels: f64) -> f64 {
     let (ratio, k, l) = (SIZE_RATIO as f64, k as f64, LEVELS as f64);
     match design {
