@@ -4,7 +4,7 @@ use crate::args::{InKeyspace, InStore, Working};
 use crate::commands::{
     advise, bench, check, checkpoint, compact, completions, count, delete, export, get, history,
     import, keyspaces, levels, load, man, merge, policies, policy, put, quarantine, repair, scan,
-    shell, simulate, stats,
+    shell, simulate, stats, sweep,
 };
 #[cfg(feature = "serve")]
 use crate::commands::{backups, restore, serve};
@@ -77,6 +77,8 @@ pub enum Command {
     Bench(bench::BenchArgs),
     #[command(after_help = simulate::EXAMPLES)]
     Simulate(Box<simulate::SimulateArgs>),
+    #[command(after_help = sweep::EXAMPLES)]
+    Sweep(sweep::SweepArgs),
     #[command(after_help = advise::EXAMPLES)]
     Advise(Box<advise::AdviseArgs>),
     #[command(after_help = history::EXAMPLES)]
@@ -119,6 +121,7 @@ impl Command {
             Self::Quarantine(args) => quarantine::run(args),
             Self::Bench(args) => bench::run(args),
             Self::Simulate(args) => simulate::run(args),
+            Self::Sweep(args) => sweep::run(args),
             Self::Advise(args) => advise::run(args),
             Self::History(args) => history::run(args),
             Self::Completions(args) => completions::run(args, Cli::command()),

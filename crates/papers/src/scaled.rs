@@ -87,6 +87,7 @@ impl Scaled {
             read_micros: device.read_micros * factor,
             block_micros: device.block_micros * factor,
             probe_micros: device.probe_micros * factor,
+            program_micros: device.program_micros * factor,
             ..device
         }
     }

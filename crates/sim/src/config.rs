@@ -287,7 +287,7 @@ impl Config {
         let Device { request_micros, block_micros, merge_nanos_per_byte, .. } = self.device;
         let Device { write_micros, read_micros, flush_nanos_per_byte, merge_micros, .. } =
             self.device;
-        let probe_micros = self.device.probe_micros;
+        let Device { probe_micros, program_micros, .. } = self.device;
         let costs = [
             ("device.request-micros", request_micros),
             ("device.block-micros", block_micros),
@@ -297,6 +297,7 @@ impl Config {
             ("device.write-micros", write_micros),
             ("device.read-micros", read_micros),
             ("device.probe-micros", probe_micros),
+            ("device.program-micros", program_micros),
         ];
         for (what, found) in costs {
             check(what, found, (0.0, 1e12), "0 to 1e12")?;

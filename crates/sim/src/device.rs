@@ -8,9 +8,14 @@
 //! A block that a client reads does not wait for whole chunks: it takes a request's latency, and its
 //! transfer slowed by the number of jobs and clients that share the bandwidth. The jobs lose the
 //! bandwidth that it uses.
+//!
+//! On flash a page is written by a die that serves nothing else meanwhile ([`Device::program_micros`]). A block that a
+//! client reads is on a die that writes with the probability of the share of recent time that writes took, garbage
+//! collection's included, and then waits for what is left of the page.
 
-use crate::clock::{Time, nanos};
+use crate::clock::{Time, nanos, seconds};
 use serde::{Deserialize, Serialize};
+use terrane_workload::mix;
 
 /// The storage and processor figures of a machine that matter here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,7 +49,13 @@ pub struct Device {
     /// Processor time of each table that a point read asks for its key, in microseconds. It delays the read, and takes
     /// no core from others.
     pub probe_micros: f64,
+    /// Time for which a die of flash writes a page, in microseconds: a block that a client reads there waits for the
+    /// rest of it. 0 for a device whose writes hold no reads up.
+    pub program_micros: f64,
 }
+
+/// Requests' worth of writing over which the share of recent writes is taken.
+const RECENT_REQUESTS: u64 = 64;
 
 /// Bytes of a page that is merged, whose cost policies may know.
 const PAGE: u64 = 4096;
@@ -72,6 +83,7 @@ fn machine(read_speed: f64, write_speed: f64, request_micros: f64) -> Device {
         write_micros: 2.0,
         read_micros: 2.0,
         probe_micros: 0.0,
+        program_micros: 0.0,
     }
 }
 
@@ -162,11 +174,16 @@ pub(crate) struct Queue {
     free: Time,
     /// The time that all of them take.
     busy: Time,
+    /// Seconds of writing, each counted less the longer ago it was, up to a time.
+    writing: f64,
+    faded: Time,
+    /// Blocks that may have met a write.
+    drawn: u64,
 }
 
 impl Queue {
     pub(crate) fn new(device: Device) -> Self {
-        Queue { device, free: 0, busy: 0 }
+        Queue { device, free: 0, busy: 0, writing: 0.0, faded: 0, drawn: 0 }
     }
 
     /// Serves a job's chunk that is requested at `now`; returns when it is done.
@@ -180,6 +197,36 @@ impl Queue {
         let transfer = self.device.transfer(read, written);
         self.free = self.free.max(now) + transfer;
         self.busy += transfer;
+        if written > 0 && self.device.program_micros > 0.0 {
+            self.fade(now);
+            self.writing += written as f64 / self.device.write_speed;
+        }
+    }
+
+    /// The seconds over which recent writes are counted.
+    fn recent(&self) -> f64 {
+        (RECENT_REQUESTS * self.device.request_bytes) as f64 / self.device.write_speed
+    }
+
+    /// Counts earlier writes less, by the time that has passed.
+    fn fade(&mut self, now: Time) {
+        let passed = seconds(now.saturating_sub(self.faded));
+        let recent = self.recent();
+        self.writing *= recent / (recent + passed);
+        self.faded = now;
+    }
+
+    /// The time for which a block that a client reads waits for a page that its die writes.
+    fn held_up(&mut self, now: Time) -> Time {
+        let program = self.device.program_micros * 1e-6;
+        if program <= 0.0 {
+            return 0;
+        }
+        self.fade(now);
+        let share = (self.writing / self.recent()).min(1.0);
+        self.drawn += 1;
+        let drawn = mix(self.drawn) as f64 / u64::MAX as f64;
+        if drawn < share { nanos(program * drawn / share) } else { 0 }
     }
 
     /// The time for which it was busy until `now`.
@@ -193,6 +240,36 @@ impl Queue {
     pub(crate) fn block(&mut self, now: Time, from: Time, bytes: u64, sharing: u64) -> Time {
         self.load(now, bytes, 0);
         let shared = self.device.transfer(bytes, 0) * sharing;
-        from + shared + nanos(self.device.block_micros * 1e-6)
+        from + shared + nanos(self.device.block_micros * 1e-6) + self.held_up(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Mean wait of blocks for pages, where writes take this share of the time.
+    fn mean_wait(program_micros: f64, share: f64) -> f64 {
+        let device = Device { program_micros, ..Device::default() };
+        let step = nanos(device.request_bytes as f64 / device.write_speed / share.max(1e-9));
+        let mut queue = Queue::new(device.clone());
+        let (mut now, mut waited) = (0, 0);
+        for _ in 0..4000 {
+            now += step.min(nanos(1.0));
+            if share > 0.0 {
+                queue.load(now, 0, device.request_bytes);
+            }
+            waited += queue.held_up(now);
+        }
+        seconds(waited) * 1e6 / 4000.0
+    }
+
+    #[test]
+    fn a_block_waits_for_half_a_page_where_its_die_writes() {
+        assert_eq!(mean_wait(0.0, 1.0), 0.0);
+        assert_eq!(mean_wait(1000.0, 0.0), 0.0);
+        let (half, whole) = (mean_wait(1000.0, 0.5), mean_wait(1000.0, 1.0));
+        assert!((200.0..300.0).contains(&half), "{half}");
+        assert!((450.0..550.0).contains(&whole), "{whole}");
     }
 }

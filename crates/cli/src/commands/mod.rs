@@ -33,3 +33,4 @@ pub mod serve;
 pub mod shell;
 pub mod simulate;
 pub mod stats;
+pub mod sweep;

@@ -51,6 +51,8 @@ mod shell;
 #[cfg(test)]
 mod simulate;
 #[cfg(test)]
+mod sweep;
+#[cfg(test)]
 #[cfg(unix)]
 mod terminal;
 #[cfg(test)]

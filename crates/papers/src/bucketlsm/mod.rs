@@ -6,6 +6,7 @@
 //! * [`workloads`] - figures 11, 12 and 14: five workloads, their stalls and the latencies of reads.
 //! * [`switches`] - figure 11 again: what its ratios depend on, one switch at a time.
 //! * [`stragglers`] - figure 10 again: slower merges, their set-up, more clients, parts that end where files do.
+//! * [`deviations`] - table I again: what makes the times of level-0 merges differ.
 //! * [`threads`] - figure 13: busy workers over time.
 //! * [`rebalancing`] - figure 15: buckets that stay and buckets that follow the keys.
 //! * [`workers`] - throughput by the number of workers.
@@ -17,6 +18,7 @@
 //! flushes, the number here at the full scale.
 
 pub mod bounds;
+pub mod deviations;
 pub mod gets;
 pub mod inputs;
 pub mod reads;
@@ -44,6 +46,7 @@ pub const PAPER: Paper = Paper {
         ("figure-4", inputs::figure),
         ("figure-10", scaling::figure),
         ("stragglers", stragglers::figure),
+        ("deviations", deviations::figure),
         ("figures-11-12-14", workloads::figure),
         ("switches", switches::figure),
         ("figure-13", threads::figure),

@@ -37,7 +37,7 @@ pub fn degrees(scale: Scale) -> &'static [u64] {
     if scale == Scale::Ci { &[8, 64] } else { &[2, 4, 8, 16, 32, 64, 80] }
 }
 
-fn changed(mut config: Config, change: &str) -> Config {
+pub(super) fn changed(mut config: Config, change: &str) -> Config {
     config.value_compression = 2.0;
     config.device.merge_nanos_per_byte *= 4.0;
     if change != SLOW {

@@ -9,7 +9,9 @@ use crate::PapersError;
 use crate::figure::Figure;
 use crate::scaled::{Scaled, simulate};
 use terrane_policy::PolicyOptions;
-use terrane_sim::{Choice, Clients, Config, Figures, FlashOptions, SimulationError, Workload};
+use terrane_sim::{
+    Choice, Clients, Config, Figures, FlashOptions, Kind, Mix, SimulationError, Workload,
+};
 
 /// 1 if the data fits, else 0.
 pub const FITS: &str = "fits";
@@ -36,6 +38,8 @@ pub(super) struct Drive {
     pub(super) buffers: u64,
     pub(super) updates: Updates,
     pub(super) machine: Machine,
+    /// Operations of a client beside the one that updates, if there is one.
+    pub(super) beside: Option<Kind>,
 }
 
 /// Choice of the updated keys.
@@ -60,6 +64,8 @@ pub(super) struct Machine {
     /// it.
     pub(super) collects: bool,
     pub(super) discard: bool,
+    /// Time for which the device writes a page, in which it holds up reads of the same die.
+    pub(super) program_micros: f64,
 }
 
 /// The paper's machine, as far as it is known. Its authors share large merges among workers; partial
@@ -71,6 +77,7 @@ pub(super) const MACHINE: Machine = Machine {
     device: 1.0,
     collects: true,
     discard: true,
+    program_micros: 0.0,
 };
 
 /// The paper's cores.
@@ -79,7 +86,7 @@ const CORES: usize = 16;
 impl Drive {
     /// A device of this many buffers, on the paper's machine.
     pub(super) fn new(buffers: u64, updates: Updates) -> Self {
-        Drive { store: super::store(32), buffers, updates, machine: MACHINE }
+        Drive { store: super::store(32), buffers, updates, machine: MACHINE, beside: None }
     }
 
     pub(super) fn on(self, machine: Machine) -> Self {
@@ -106,7 +113,7 @@ impl Drive {
     }
 
     fn config(self, policy: PolicyOptions, utilisation: f64) -> Config {
-        let Drive { store, buffers, updates, machine } = self;
+        let Drive { store, buffers, updates, machine, beside } = self;
         let page_bytes = store.buffer() / PAGES_OF_BUFFER;
         let flash = FlashOptions {
             capacity_bytes: buffers * store.buffer(),
@@ -122,7 +129,11 @@ impl Drive {
             Updates::MovingZipf => Choice::Zipf { exponent: 1.0, move_every: operations / 5 },
         };
         let clients = Clients { choice, ..Clients::default() };
-        let mut config = store.config(policy, Workload::then(load, operations, clients));
+        let mut workload = Workload::then(load, operations, clients.clone());
+        if let (Some(kind), Some(phase)) = (beside, workload.phases.first_mut()) {
+            phase.clients.push(Clients { mix: Mix::only(kind), scan_entries: 1, ..clients });
+        }
+        let mut config = store.config(policy, workload);
         config.flash = machine.collects.then_some(flash);
         config.cores = CORES;
         config.subcompactions = match &config.policy {
@@ -132,6 +143,7 @@ impl Drive {
         let device = &mut config.device;
         device.merge_nanos_per_byte /= machine.processor;
         device.write_micros /= machine.processor;
+        device.program_micros = machine.program_micros * store.factor();
         device.read_speed *= machine.device;
         device.write_speed *= machine.device;
         config

@@ -3,7 +3,7 @@
 use crate::scaled::{Scaled, UNBOUNDED};
 use terrane_policy::{
     Filters, HorizontalLeveling, HorizontalTiering, LazyLeveled, Leveled, LeveledFull, MergeChoice,
-    Pick, PolicyOptions, Tiered, TieredPartial, Universal, Vertiorizon,
+    MinLatency, Pick, PolicyOptions, Tiered, TieredPartial, Universal, Vertiorizon,
 };
 
 /// T of all designs but the tuned RocksDB.
@@ -156,6 +156,16 @@ impl Data {
             level_base_bytes: self.store.base(),
             target_file_bytes: UNBOUNDED,
             ..HorizontalTiering::default()
+        })
+    }
+
+    /// The stack policy that writes least with this many components.
+    pub(super) fn min_latency(self, components: u64) -> PolicyOptions {
+        PolicyOptions::MinLatency(MinLatency {
+            components,
+            level_base_bytes: self.store.base(),
+            target_file_bytes: UNBOUNDED,
+            ..MinLatency::default()
         })
     }
 

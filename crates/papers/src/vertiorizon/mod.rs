@@ -7,12 +7,14 @@
 //! * [`large`] - figure 9: a larger store.
 //! * [`trade_off`] - figure 10 a: reading against writing over many settings.
 //! * [`backbone`] - figure 10 b-e: Vertiorizon within lazy leveling.
+//! * [`closed_forms`] - what closed forms say that designs write, beside what they write.
 //! * [`designs`] - what is compared; `setting` has the store and the machine, `ranks` the ranking.
 //!
 //! The paper's store has buffers of 2 MB and entries of 1 KB; the number of buffers here, and the size of
 //! files and windows in buffers, are the paper's where they are known (`scaled.rs`).
 
 pub mod backbone;
+pub mod closed_forms;
 pub mod designs;
 pub mod experiments;
 pub mod large;
@@ -39,6 +41,7 @@ pub const PAPER: Paper = Paper {
         ("figure-9", large::figure),
         ("figure-10a", trade_off::figure),
         ("figure-10b", backbone::figure),
+        ("closed-forms", closed_forms::figure),
     ],
     left_out: &[(
         "Section 5.2 and 5.3, tuning and skew",

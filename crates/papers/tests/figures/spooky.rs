@@ -1,7 +1,9 @@
 //! The figures of the Spooky paper at the small scale: orders and inequalities, no values.
 
 use super::{number, row};
-use terrane_papers::spooky::{experiments, flash, growth, shapes, skew, speed};
+use terrane_papers::spooky::{
+    equations, experiments, files, flash, growth, model, reads, shapes, skew, speed,
+};
 use terrane_papers::{Figure, PapersError, Scale};
 
 type Made = fn(Scale, &mut dyn FnMut(&str)) -> Result<Figure, PapersError>;
@@ -147,4 +149,52 @@ fn under_steady_writes_full_merges_write_more_and_spooky_waits() {
     assert!(shared("full", level0) < 0.1 * shared("spooky", level0));
     assert!(shared("spooky", flash::TREE) < shared("full", flash::TREE));
     assert!(of(speed::ALONE, "full", flash::TREE) < shared("full", flash::TREE));
+}
+
+#[test]
+fn files_exceed_equation_12_by_a_level_and_by_halves() {
+    let figure = figure(files::by_level);
+    for &below in files::distances(Scale::Ci) {
+        let of = |what| number(&figure, &files::case(below), what);
+        let all = of(files::FILES);
+        assert!(all > row(&figure, &files::case(below), files::FILES).paper.unwrap());
+        assert!(all <= 1.1 * of(files::BY_RULE), "{below}: {all}");
+        let least = 5f64.powf(below as f64);
+        let largest = of(files::LARGEST);
+        assert!((0.9 * least..=2.0 * least).contains(&largest), "{below}: {largest}");
+        assert!(of(files::SMALLER) <= 5.0);
+    }
+}
+
+#[test]
+fn x_closer_to_the_largest_level_needs_more_of_the_device() {
+    let figure = figure(files::on_device);
+    let of = |below, what| number(&figure, &files::case(below), what);
+    assert_eq!(of(2, flash::FITS), 1.0);
+    assert!(of(1, flash::FITS) == 0.0 || of(1, flash::PEAK) > of(2, flash::PEAK));
+    assert_eq!(of(2, files::WITHIN), 1.0);
+}
+
+#[test]
+fn the_models_of_figure_9_are_near_the_stores() {
+    let figure = figure(model::figure);
+    for design in ["full", "spooky X=L-1"] {
+        for what in [growth::WRITES, growth::PEAK] {
+            let row = row(&figure, &model::case(5, design), what);
+            assert!((0.8..=1.2).contains(&row.ratio.unwrap()), "{design}: {row:?}");
+        }
+    }
+    let used = |design| number(&figure, &model::case(5, design), model::UTILISATION);
+    assert!(used("full") < used("spooky X=L-1") && used("spooky X=L-1") < used("partial"));
+    assert_eq!(equations::spooky_files(6.0, 5, 2), 53.0);
+}
+
+#[test]
+fn reads_that_wait_for_pages_are_faster_beside_spooky() {
+    let figure = figure(reads::figure);
+    for (kind, _) in reads::KINDS {
+        let of = |design| number(&figure, &reads::case(kind, reads::HELD, design), reads::READS);
+        let [full, partial, spooky] = speed::DESIGNS.map(of);
+        assert!(partial < spooky && partial < full, "{kind}: {full} {partial} {spooky}");
+    }
 }

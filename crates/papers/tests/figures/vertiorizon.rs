@@ -10,7 +10,7 @@ use terrane_papers::vertiorizon::mixes::{
 };
 use terrane_papers::vertiorizon::trade_off::{self, CONDITIONS, FULL, HORIZONTAL, PARTIAL};
 use terrane_papers::vertiorizon::{BLOCKS, READ, RUNS, SPACE, STALLED, THROUGHPUT, WORST, WRITES};
-use terrane_papers::vertiorizon::{large, memory, rocksdb};
+use terrane_papers::vertiorizon::{closed_forms, large, memory, rocksdb};
 use terrane_papers::{Scale, Simulate};
 
 fn both(make: Simulate) -> Vec<Numbers> {
@@ -269,6 +269,28 @@ fn a_vertiorizon_backbone_has_fewer_runs_than_lazy_leveling() {
                     assert!((over(READ) - 1.0).abs() < 0.06, "{at}: {}", over(READ));
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn what_designs_write_follows_their_closed_forms() {
+    let figure = closed_forms::figure(Scale::Ci, &mut |_| ()).unwrap();
+    for &k in closed_forms::counts(Scale::Ci) {
+        let ratio =
+            |design, what| crate::row(&figure, &closed_forms::case(k, design), what).ratio.unwrap();
+        let near = |design, most: f64| {
+            let ratio = ratio(design, closed_forms::WRITTEN);
+            assert!((1.0 / most..=most).contains(&ratio), "{k}, {design}: {ratio}");
+        };
+        // A round that ends with the load writes exactly what its form says.
+        near(closed_forms::HORIZONTAL_LEVELING, 1.01);
+        near(closed_forms::MIN_LATENCY, 1.01);
+        let runs = ratio(closed_forms::HORIZONTAL_TIERING, closed_forms::RUNS);
+        assert!((0.8..=1.25).contains(&runs), "{k}: {runs}");
+        assert!(ratio(closed_forms::HORIZONTAL_TIERING, closed_forms::WRITTEN) <= 1.01);
+        for design in closed_forms::DESIGNS {
+            near(design, 2.0);
         }
     }
 }

@@ -166,6 +166,7 @@ fn scaled(config: &Config) -> Config {
             read_micros: config.device.read_micros * by as f64,
             block_micros: config.device.block_micros * by as f64,
             probe_micros: config.device.probe_micros * by as f64,
+            program_micros: config.device.program_micros * by as f64,
             ..config.device.clone()
         },
         flash: None,

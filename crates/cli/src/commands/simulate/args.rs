@@ -118,7 +118,7 @@ pub struct ChosenPolicy {
 }
 
 /// Sizes follow the simulated buffers, or are those of the preset.
-fn chosen_policy(text: &str) -> Result<ChosenPolicy, String> {
+pub fn chosen_policy(text: &str) -> Result<ChosenPolicy, String> {
     const ELSEWHERE: &str = "files are for --config, as are the designs of other stores: a file with \
                              {\"guards\":{}} or {\"pause-deeper-merges\":true}";
     let preset = PolicyOptions::preset(text).is_some();

@@ -4,17 +4,20 @@
 
 mod args;
 
-pub use args::{ChosenWorkload, EXAMPLES, SimulateArgs, chosen_workload, device};
+pub use args::{
+    ChosenPolicy, ChosenWorkload, EXAMPLES, SimulateArgs, chosen_policy, chosen_workload, device,
+};
 
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::meter::Meter;
 use crate::output::Output;
-use args::{CONFIG, ChosenPolicy};
+use args::CONFIG;
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use terrane_policy::PolicyOptions;
 use terrane_policy::event::TraceLine;
@@ -29,7 +32,7 @@ const SLICE: u64 = 20_000;
 /// Simulates and prints the report, or one for each case of a file.
 pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     interrupt::listen()?;
-    let chosen = chosen(args)?;
+    let chosen = chosen(args.config.as_deref(), args.case.as_deref())?;
     let mut out = Output::new();
     match &chosen[..] {
         [Case { name: None, config }] => {
@@ -116,9 +119,9 @@ fn advance(simulation: &mut Simulation) -> Result<Report, Failure> {
 /// A configuration of a file, with its name where the file has several.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Case {
-    name: Option<String>,
-    config: Config,
+pub struct Case {
+    pub name: Option<String>,
+    pub config: Config,
 }
 
 /// A file of several configurations, as `docs/papers` has them.
@@ -128,9 +131,9 @@ struct Cases {
     cases: Vec<Case>,
 }
 
-/// Returns the configurations of `--config`, or the default one, before other options override them.
-fn chosen(args: &SimulateArgs) -> Result<Vec<Case>, Failure> {
-    let Some(path) = &args.config else {
+/// Returns the configurations of the file `config` whose names contain `case`, or the default one.
+pub fn chosen(config: Option<&Path>, case: Option<&str>) -> Result<Vec<Case>, Failure> {
+    let Some(path) = config else {
         let config = Config {
             policy: with_buffer(&PolicyOptions::default(), Config::default().buffer_bytes),
             ..Config::default()
@@ -157,7 +160,7 @@ fn chosen(args: &SimulateArgs) -> Result<Vec<Case>, Failure> {
     if cases.is_empty() {
         return Err(malformed(&"expected a case, found none"));
     }
-    if let Some(part) = &args.case {
+    if let Some(part) = case {
         let names: Vec<_> = cases.iter().flat_map(|case| case.name.clone()).collect();
         cases.retain(|case| case.name.as_ref().is_some_and(|name| name.contains(part)));
         if cases.is_empty() {
@@ -267,7 +270,7 @@ fn scaled(args: &SimulateArgs, mut workload: Workload) -> Workload {
 /// A preset for buffers of this size: its sizes grow in proportion, from the base size that presets
 /// have. B is a sixteenth below the buffer, so that a flush that lost some overwritten entries is
 /// still one of about B.
-fn with_buffer(options: &PolicyOptions, buffer_bytes: u64) -> PolicyOptions {
+pub fn with_buffer(options: &PolicyOptions, buffer_bytes: u64) -> PolicyOptions {
     const LEVEL_BASE_BYTES: u64 = 4 << 20;
     let target_file_bytes = u128::from(options.target_file_bytes()) * u128::from(buffer_bytes);
     let target_file_bytes =

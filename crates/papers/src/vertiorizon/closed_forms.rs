@@ -1,0 +1,163 @@
+//! Closed forms of what designs write and leave to read, beside simulated stores at rest.
+//!
+//! 1. **Vertical growth.** A level that merges each run that arrives writes an entry `T/2` times, one that keeps up to
+//!    T - 1 runs once: the sum over L levels, the least number with `T^L >= N/B` (Dayan and Idreos, "Dostoevsky",
+//!    SIGMOD 2018). Merges of one file at a time write `(T+1)/2` a level (Spooky's equation 5).
+//! 2. **Horizontal growth.** After `C(k+l-1, l)` buffers an entry was written `(l k + 1) / (l + 1)` times under
+//!    leveling, moves included, at most once a level under tiering, whose runs are `l (k - 1) / (l + 1)` on average
+//!    (Mathieu et al., "Bigtable Merge Compaction", and lemma 4.1 with its optimality).
+
+use super::designs::{Data, SIZE_RATIO};
+use super::setting::store;
+use crate::figure::{Figure, Plot, Source};
+use crate::scaled::simulate;
+use crate::{PapersError, Scale};
+use terrane_policy::{Filters, Leveled, LeveledFull, PolicyOptions};
+use terrane_sim::Workload;
+
+/// Bytes written or moved by merges per byte of the user's.
+pub const WRITTEN: &str = "write amp, with moves";
+/// Runs, on average over the load.
+pub const RUNS: &str = "runs, mean";
+
+/// l of horizontal growth.
+pub const LEVELS: u64 = 4;
+
+/// The designs: horizontal leveling and tiering first.
+pub const DESIGNS: [&str; 7] = [
+    HORIZONTAL_LEVELING,
+    HORIZONTAL_TIERING,
+    MIN_LATENCY,
+    VERTICAL_FULL,
+    VERTICAL_PARTIAL,
+    VERTICAL_TIERING,
+    LAZY,
+];
+/// Horizontal growth with leveling.
+pub const HORIZONTAL_LEVELING: &str = "horizontal leveling";
+/// Horizontal growth with tiering.
+pub const HORIZONTAL_TIERING: &str = "horizontal tiering";
+/// MinLatency, which makes the same stacks as horizontal leveling.
+pub const MIN_LATENCY: &str = "MinLatency";
+/// Vertical growth with leveling and full merges.
+pub const VERTICAL_FULL: &str = "vertical leveling, full";
+/// Vertical growth with leveling and partial merges.
+pub const VERTICAL_PARTIAL: &str = "vertical leveling, partial";
+/// Vertical growth with tiering and full merges.
+pub const VERTICAL_TIERING: &str = "vertical tiering, full";
+/// Lazy leveling.
+pub const LAZY: &str = "lazy leveling";
+
+/// Values of k: the last counter of horizontal growth at the end of a load.
+#[must_use]
+pub fn counts(scale: Scale) -> &'static [u64] {
+    if scale == Scale::Ci { &[5, 8] } else { &[4, 6, 8, 10, 12] }
+}
+
+/// The buffers after which the last counter of l levels is k: `C(k+l-1, l)`.
+#[must_use]
+pub fn buffers(k: u64) -> u64 {
+    (1..=LEVELS).fold(1, |chosen, at| chosen * (k + at - 1) / at)
+}
+
+/// The case of a design.
+#[must_use]
+pub fn case(k: u64, design: &str) -> String {
+    format!("N/B = {}, {design}", buffers(k))
+}
+
+/// Writes of a design, by its closed form.
+fn writes(design: &str, k: u64, levels: f64) -> f64 {
+    let (ratio, k, l) = (SIZE_RATIO as f64, k as f64, LEVELS as f64);
+    match design {
+        HORIZONTAL_LEVELING | MIN_LATENCY => (l * k + 1.0) / (l + 1.0),
+        HORIZONTAL_TIERING => l,
+        VERTICAL_PARTIAL => (ratio + 1.0) / 2.0 * levels,
+        VERTICAL_TIERING => levels,
+        LAZY => levels - 1.0 + ratio / 2.0,
+        _ => ratio / 2.0 * levels,
+    }
+}
+
+/// The runs that a design leaves, on average; the greatest number where there is no form of the mean.
+fn runs(design: &str, k: u64) -> Option<f64> {
+    let (k, l) = (k as f64, LEVELS as f64);
+    (design == HORIZONTAL_TIERING).then_some(l * (k - 1.0) / (l + 1.0))
+}
+
+/// A design whose level 0 goes down with every buffer, as the forms have it.
+fn policy(design: &str, data: Data) -> PolicyOptions {
+    match policy_of(design, data) {
+        PolicyOptions::LeveledFull(full) => {
+            PolicyOptions::LeveledFull(LeveledFull { l0_compaction_trigger: 1, ..full })
+        }
+        PolicyOptions::Leveled(partial) => {
+            PolicyOptions::Leveled(Leveled { l0_compaction_trigger: 1, ..partial })
+        }
+        other => other,
+    }
+}
+
+fn policy_of(design: &str, data: Data) -> PolicyOptions {
+    match design {
+        HORIZONTAL_LEVELING => data.horizontal_leveling(LEVELS),
+        HORIZONTAL_TIERING => data.horizontal_tiering(LEVELS),
+        MIN_LATENCY => data.min_latency(LEVELS),
+        VERTICAL_PARTIAL => data.leveling_partial(SIZE_RATIO),
+        VERTICAL_TIERING => data.tiering_full(SIZE_RATIO),
+        LAZY => data.lazy_leveling(SIZE_RATIO, Filters::Uniform),
+        _ => data.leveling_full(SIZE_RATIO),
+    }
+}
+
+/// The figure.
+///
+/// # Errors
+/// A simulation that failed.
+pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
+    let store = store(if scale == Scale::Ci { 32 } else { 64 });
+    let mut figure = Figure::new(
+        "closed-forms",
+        "Closed forms of the growth schemes",
+        "(Section 4 derives the horizontal scheme's optimum; the forms of vertical schemes are those of the works that \
+         it cites.)",
+        format!(
+            "A load of C(k + l - 1, l) buffers of {} entries with l = {LEVELS} and k up to {}, so that a horizontal \
+             round ends with the load; T = {SIZE_RATIO} of the vertical schemes. The store becomes idle after each \
+             buffer, which goes down at once. Merges alone are \
+             counted, with the tables that they move, as the forms have it.",
+            store.buffer_entries,
+            counts(scale).last().unwrap_or(&0),
+        ),
+    );
+    let mut plots = [WRITTEN, RUNS].map(|y| Plot { x: "N/B", y, curves: Vec::new() });
+    for &k in counts(scale) {
+        let buffers = buffers(k);
+        // Of B, which is below a buffer.
+        let written = buffers * store.base() / store.buffer();
+        let data = Data { store, buffers, written, window: 1 << 10 };
+        for design in DESIGNS {
+            let case = case(k, design);
+            progress(&format!("closed forms, {case}"));
+            let load = buffers * store.buffer_entries;
+            let workload = Workload { load, ..Workload::default() };
+            let whole = simulate(&case, store.at_rest(policy(design, data), workload))?.whole;
+            let bytes = whole.merge_written_bytes + whole.moved_bytes;
+            let ours = bytes as f64 / whole.user_bytes as f64;
+            let form = writes(design, k, data.levels() as f64);
+            figure.beside(&case, WRITTEN, ours, (Source::Equation, form));
+            let [by_writes, by_runs] = &mut plots;
+            by_writes.point(design, (buffers as f64, ours));
+            by_writes.equation(design, (buffers as f64, form));
+            if let Some(form) = runs(design, k) {
+                figure.beside(&case, RUNS, whole.runs_mean, (Source::Equation, form));
+                by_runs.point(design, (buffers as f64, whole.runs_mean));
+                by_runs.equation(design, (buffers as f64, form));
+            } else {
+                figure.found(&case, RUNS, whole.runs_mean);
+            }
+        }
+    }
+    figure.plots = plots.into();
+    Ok(figure)
+}
