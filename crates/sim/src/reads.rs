@@ -6,8 +6,8 @@
 //! the same result; then one block is read for nothing.
 //!
 //! **Range read.** Runs are merged from the start key until enough live keys were found. Each run
-//! costs the blocks from its first entry to its position when the read ends: at least one, unless reads are lazy.
-//! Then a table costs nothing before the read comes to its first key.
+//! costs the blocks from its first entry to its position when the read ends: at least one, unless reads are lazy,
+//! as the engine's. Then a table costs nothing before the read comes to its first key.
 //!
 //! **Values in a log** are read after that, each with its block of the log, one after another.
 //!

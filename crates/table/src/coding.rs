@@ -17,6 +17,23 @@ pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
+/// Returns the varint at the front of these bytes and its length; `None` if it is longer.
+#[inline(always)]
+pub(crate) fn short_varint(bytes: &[u8; 8]) -> Option<(u64, usize)> {
+    const CONTINUES: u64 = 0x8080_8080_8080_8080;
+    let word = u64::from_le_bytes(*bytes);
+    let last = !word & CONTINUES;
+    if last == 0 {
+        return None;
+    }
+    // Bytes up to the last one, then their groups of seven bits side by side: pairs, fours, all.
+    let groups = word & (last ^ (last - 1)) & !CONTINUES;
+    let pairs = groups & 0x007f_007f_007f_007f | (groups & 0x7f00_7f00_7f00_7f00) >> 1;
+    let fours = pairs & 0x0000_3fff_0000_3fff | (pairs & 0x3fff_0000_3fff_0000) >> 2;
+    let value = fours & 0x0fff_ffff | (fours & 0x0fff_ffff_0000_0000) >> 4;
+    Some((value, last.trailing_zeros() as usize / 8 + 1))
+}
+
 /// Decodes values from the front of a slice. Each call returns `None` if the bytes end early or are
 /// malformed; the caller makes that an error.
 #[derive(Clone, Copy, Debug)]
@@ -96,18 +113,9 @@ impl<'a> Decoder<'a> {
     /// A varint that is likely of several bytes. Eight of them are decoded at once.
     #[inline]
     pub fn long_varint(&mut self) -> Option<u64> {
-        const CONTINUES: u64 = 0x8080_8080_8080_8080;
-        if let Some(word) = self.rest.first_chunk() {
-            let word = u64::from_le_bytes(*word);
-            let last = !word & CONTINUES;
-            if last != 0 {
-                self.rest = self.rest.get(last.trailing_zeros() as usize / 8 + 1..)?;
-                // Bytes up to the last one, then their groups of seven bits side by side: pairs, fours, all.
-                let groups = word & (last ^ (last - 1)) & !CONTINUES;
-                let pairs = groups & 0x007f_007f_007f_007f | (groups & 0x7f00_7f00_7f00_7f00) >> 1;
-                let fours = pairs & 0x0000_3fff_0000_3fff | (pairs & 0x3fff_0000_3fff_0000) >> 2;
-                return Some(fours & 0x0fff_ffff | (fours & 0x0fff_ffff_0000_0000) >> 4);
-            }
+        if let Some((value, len)) = self.rest.first_chunk().and_then(short_varint) {
+            self.rest = self.rest.get(len..)?;
+            return Some(value);
         }
         self.varint()
     }

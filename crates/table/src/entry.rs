@@ -41,6 +41,11 @@ pub fn left_out() -> Error {
 pub struct Tag(pub u64);
 
 impl Tag {
+    /// The tag of an entry that a scan has not read yet: newer than all versions of its key.
+    pub(crate) const PROMISED: Tag = Tag(u64::MAX);
+    /// The same in a scan backward: older than all versions of its key, since sequence numbers start at 1.
+    pub(crate) const PROMISED_BACKWARD: Tag = Tag(0);
+
     /// The tag of an entry.
     #[must_use]
     pub fn new(seq: Seq, kind: Kind) -> Self {

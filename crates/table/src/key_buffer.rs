@@ -81,6 +81,24 @@ impl KeyBuffer {
         }
     }
 
+    /// Replaces what follows the first `kept` bytes by the first `len` bytes of `source`, and returns whether the key is
+    /// the same then. `None`, and no change, for a long key, and where one of the two has too few bytes.
+    #[inline(always)]
+    pub fn extend_short(&mut self, kept: usize, source: &[u8], len: usize) -> Option<bool> {
+        let from = source.first_chunk::<CHUNK>()?;
+        if len > CHUNK || kept + len > INLINE_MAX || self.len > INLINE_MAX || kept > self.len {
+            return None;
+        }
+        let to: &mut [u8; CHUNK] = self.inline.get_mut(kept..)?.first_chunk_mut()?;
+        // Neighbours usually differ in their last byte.
+        let last = len.saturating_sub(1) % CHUNK;
+        let is_same = kept + len == self.len
+            && (len == 0 || to.get(last) == from.get(last) && to.get(..len) == from.get(..len));
+        *to = *from;
+        self.len = kept + len;
+        Some(is_same)
+    }
+
     #[inline(never)]
     fn put(&mut self, kept: usize, rest: &[u8]) {
         let (was, len) = (self.len, kept + rest.len());
@@ -122,9 +140,20 @@ mod tests {
                 for rest in [0, 1, 7, 8, CHUNK - 1, CHUNK, CHUNK + 1, 40, INLINE_MAX, 90] {
                     // With bytes behind it, and at the end of what can be read.
                     for source in [&bytes[..], &bytes[..rest]] {
+                        let expected = [&whole[..kept], &bytes[..rest]].concat();
+                        key.set(whole);
+                        match key.extend_short(kept, source, rest) {
+                            Some(is_same) => {
+                                assert_eq!(
+                                    (key.as_slice(), is_same),
+                                    (&expected[..], whole == expected)
+                                );
+                            }
+                            None => assert_eq!(key.as_slice(), whole),
+                        }
                         key.set(whole);
                         key.replace(kept, source, rest);
-                        assert_eq!(key.as_slice(), [&whole[..kept], &bytes[..rest]].concat());
+                        assert_eq!(key.as_slice(), expected);
                     }
                 }
             }

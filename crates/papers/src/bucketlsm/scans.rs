@@ -82,8 +82,8 @@ pub fn under(
         "Ycsb-scan: the baseline scans fastest, as less goes on beside scans, then buckets; writes hardly stall. \
          Mixgraph2: alike. Reads look into the files of one bucket alone.",
         format!(
-            "{} Ycsb-scan has half as many operations, after a load of the other half. Lazy scans fetch nothing of a \
-             table before they come to its first key; others fetch a block of each run, as those of the engine do.",
+            "{} Ycsb-scan has half as many operations, after a load of the other half. Lazy scans, as those of the \
+             engine, fetch nothing of a table before they come to its first key; others fetch a block of each run.",
             setting(store, flushes)
         ),
     );

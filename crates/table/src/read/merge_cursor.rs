@@ -5,11 +5,12 @@
 //! comparison per level. Cursors that are not valid lose to all others. No two entries are equal,
 //! since no two entries of a key share a sequence number. A match compares the heads of keys, which lie side by side,
 //! and whole entries only if the heads are the same. Forward, the least head of those that lost is known: a winner
-//! whose next key is below it wins again without a match.
+//! whose next key is below it wins again without a match, and no other source has its key. Few sources have no tree: the
+//! winner is found by comparing all, and all that have a key pass it before.
 
 use super::Source;
 use crate::cursor::Cursor;
-use crate::entry::{Seq, Tag, compare, head};
+use crate::entry::{Seq, Tag, compare, head, same_key};
 use crate::error::Result;
 use std::cmp::Ordering;
 
@@ -24,6 +25,8 @@ type Head = Option<u64>;
 
 /// The number of no source.
 const NONE: usize = usize::MAX;
+/// The most sources that are compared one by one, and of which all that have a key pass it at once.
+const FEW_MAX: usize = 8;
 
 /// The state of source `i` and of inner node `i`.
 #[derive(Clone, Copy)]
@@ -116,9 +119,36 @@ impl MergeCursor {
         }
     }
 
+    /// Chooses the winner among few sources, of which each is compared with the best so far, by the heads that are noted.
+    fn choose(&mut self) {
+        let (mut best, mut rival) = (None, u64::MAX);
+        for i in 0..self.places.len() {
+            let Some(head) = self.head(i) else { continue };
+            let wins = match best {
+                Some((_, least)) if least != head => {
+                    (head < least) == (self.direction == Direction::Forward)
+                }
+                Some((other, _)) => self.beats(i, other),
+                None => true,
+            };
+            let lost =
+                if wins { best.replace((i, head)).map(|(_, head)| head) } else { Some(head) };
+            rival = lost.map_or(rival, |head| rival.min(head));
+        }
+        self.put(0, best.map_or(NONE, |(winner, _)| winner));
+        self.rival = if self.direction == Direction::Forward { rival } else { 0 };
+    }
+
+    fn has_few(&self) -> bool {
+        self.sources.len() <= FEW_MAX
+    }
+
     /// Plays the whole tournament. The parent of leaf `s` is inner node `(s + n) / 2`.
     fn rebuild(&mut self) {
         self.note_all();
+        if self.has_few() {
+            return self.choose();
+        }
         let n = self.sources.len();
         for source in 0..n {
             let mut winner = source;
@@ -166,12 +196,15 @@ impl MergeCursor {
     }
 
     /// Replays the winner's path after its cursor moved.
-    #[inline]
+    #[inline(never)]
     fn replay(&mut self) {
         let Some(source) = self.winner_at() else { return };
         if let (Some(place), Some(source)) = (self.places.get_mut(source), self.sources.get(source))
         {
             place.head = head_of(source);
+        }
+        if self.has_few() {
+            return self.choose();
         }
         let mut winner = source;
         let mut node = (source + self.sources.len()) / 2;
@@ -221,6 +254,59 @@ impl MergeCursor {
             self.replay();
         }
         Ok(())
+    }
+
+    /// Moves to the next entry of another key, if the winner alone has the key that is left, and both lie in one of its
+    /// blocks. Otherwise returns `false`, and is still on the key, perhaps on an older version of it.
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+    pub(super) fn leave_key(&mut self) -> Result<bool> {
+        let rival = self.rival;
+        let Some(winner) = self.winner_at() else { return Ok(false) };
+        let (Some(place), Some(source)) = (self.places.get(winner), self.sources.get_mut(winner))
+        else {
+            return Ok(false);
+        };
+        // The head may be that of an earlier key, which is below the rival only if this one's is as well.
+        if place.head.is_none_or(|head| head >= rival) {
+            return Ok(false);
+        }
+        loop {
+            match source.next_within() {
+                Ok(Some(true)) => break,
+                Ok(Some(false)) => {}
+                Ok(None) => return Ok(false),
+                Err(error) => {
+                    self.invalidate();
+                    return Err(error);
+                }
+            }
+        }
+        if head(source.key()) >= rival {
+            self.replay();
+        }
+        Ok(true)
+    }
+
+    /// Moves past all versions of `key`, which is the winner's, and returns `true`; past one of them if many sources are
+    /// merged.
+    pub(super) fn pass(&mut self, key: &[u8]) -> Result<bool> {
+        let Some(winner) = self.winner_at() else { return Ok(true) };
+        if !self.has_few() || self.direction == Direction::Backward {
+            return self.next().map(|()| false);
+        }
+        let head = Some(head(key));
+        for (i, (place, source)) in self.places.iter_mut().zip(&mut self.sources).enumerate() {
+            // That of the winner may be the head of an earlier key.
+            if i == winner || place.head == head && same_key(source.key(), key) {
+                if let Err(error) = pass_versions(source, key) {
+                    self.invalidate();
+                    return Err(error);
+                }
+                place.head = head_of(source);
+            }
+        }
+        self.choose();
+        Ok(true)
     }
 
     /// Moves sources whose entries before `to` are all older than `seq` past them, and the winner, which is before
@@ -282,6 +368,23 @@ impl MergeCursor {
         }
         self.rebuild();
         Ok(())
+    }
+}
+
+/// Moves a source past the versions of the key that it is on.
+#[inline]
+fn pass_versions(source: &mut Source, key: &[u8]) -> Result<()> {
+    loop {
+        match source.next_within()? {
+            Some(true) => return Ok(()),
+            Some(false) => {}
+            None => {
+                source.next()?;
+                if !source.valid() || !same_key(source.key(), key) {
+                    return Ok(());
+                }
+            }
+        }
     }
 }
 
@@ -376,8 +479,8 @@ mod tests {
     proptest! {
         #[test]
         fn a_merge_iterates_like_one_sorted_list(
-            owners in prop::collection::vec((0u8..12, 0usize..7), 0..60),
-            sources in 1usize..7,
+            owners in prop::collection::vec((0u8..12, 0usize..12), 0..60),
+            sources in 1usize..12,
             steps in prop::collection::vec((0u8..6, 0u8..13, 0u64..70), 1..60),
         ) {
             let mut lists = vec![Vec::new(); sources];

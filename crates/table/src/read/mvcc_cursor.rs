@@ -10,6 +10,9 @@
 //! An operand is joined with older versions, until one of them is a value or none is left.
 //!
 //! What range deletes hide is passed over: sources that have nothing newer seek past all of it at once.
+//!
+//! A run promises the first entry of a table that the cursor has not reached: the table is read when the promise is the
+//! next entry in the range, and not at all if the scan ends before.
 
 use super::cover::Cover;
 use super::join_operands::{Joined, Stored, join, join_first};
@@ -114,19 +117,55 @@ impl MvccCursor {
     /// Corruption and I/O failures, which end the scan.
     #[allow(clippy::should_implement_trait)] // lends from itself, which Iterator cannot
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        let mut has_left = false;
+        if self.state == State::Forward {
+            has_left = match self.merge.leave_key() {
+                Ok(true) if self.is_plain() => {
+                    self.expires_at = None;
+                    let Some((key, _, value)) = self.merge.current() else { return Ok(None) };
+                    self.tracer.row(key, value);
+                    return Ok(Some((key, value)));
+                }
+                Ok(has_left) => has_left,
+                Err(error) => {
+                    self.state = State::Ended;
+                    return Err(error);
+                }
+            };
+        }
+        self.next_judged(has_left)
+    }
+
+    /// Whether the entry is a row, which most are.
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        self.cover.is_none()
+            && self.merge.current().is_some_and(|(key, tag, _)| {
+                tag.kind_byte() == Kind::Put as u8
+                    && self.reader.reaches(tag.seq())
+                    && self.range.below_end(key)
+            })
+    }
+
+    /// Returns the next pair, by all rules. `has_left` is whether the merging cursor has left the last row's key.
+    #[inline(never)]
+    fn next_judged(&mut self, has_left: bool) -> Result<Option<(&[u8], &[u8])>> {
         self.begin_step(State::Forward);
         let before = self.state;
+        // Each says whether older versions of the saved key may follow.
         let moved = match self.state {
-            State::Start => self.seek_start(),
-            State::Sought if !self.range.above_start(self.key.as_slice()) => self.seek_start(),
-            State::Sought => self.merge.seek(self.key.as_slice(), Tag::at(MAX_SEQ)),
-            State::Forward => self.pass(),
-            State::Joined => Ok(()),
-            State::Backward => self.merge.seek(self.key.as_slice(), Tag(0)),
+            State::Forward if has_left => Ok(false),
+            State::Forward => self.pass_all(),
+            State::Start => self.seek_start().map(|()| false),
+            State::Sought if !self.range.above_start(self.key.as_slice()) => {
+                self.seek_start().map(|()| false)
+            }
+            State::Sought => self.merge.seek(self.key.as_slice(), Tag::at(MAX_SEQ)).map(|()| false),
+            State::Joined => Ok(true),
+            State::Backward => self.merge.seek(self.key.as_slice(), Tag(0)).map(|()| true),
             State::Ended => return Ok(None),
         };
-        let passes = matches!(before, State::Forward | State::Joined | State::Backward);
-        let found = moved.and_then(|()| self.find_forward(passes));
+        let found = moved.and_then(|passes| self.find_forward(passes));
         if let Err(error) = &found {
             self.fail(before, error);
         }
@@ -226,11 +265,16 @@ impl MvccCursor {
         }
     }
 
-    /// Saves the key and moves from its entry to the next, which may be an older version.
+    /// Leaves the key of the entry. Returns whether older versions of it may follow; it is saved then.
     #[inline]
-    fn pass(&mut self) -> Result<()> {
+    fn pass(&mut self) -> Result<bool> {
+        if self.merge.leave_key()? { Ok(false) } else { self.pass_all() }
+    }
+
+    /// The same where several sources may have the key.
+    fn pass_all(&mut self) -> Result<bool> {
         self.key.set(self.merge.key());
-        self.merge.next()
+        Ok(!self.merge.pass(self.key.as_slice())?)
     }
 
     /// Moves forward to the next visible pair in range; if it `passes` the saved key, behind the versions of that.
@@ -243,6 +287,11 @@ impl MvccCursor {
             }
             if !self.range.below_end(key) {
                 break;
+            }
+            // A promised entry is read once all before it have been passed.
+            if tag == Tag::PROMISED {
+                self.merge.next()?;
+                continue;
             }
             let Some(sight) = sight(tag, stored, self.reader)? else {
                 self.merge.next()?;
@@ -260,10 +309,7 @@ impl MvccCursor {
             self.state = State::Forward;
             match sight {
                 Sight::Value => return Ok(true),
-                Sight::Nothing => {
-                    self.pass()?;
-                    passes = true;
-                }
+                Sight::Nothing => passes = self.pass()?,
                 Sight::Operand if AVAILABLE => {
                     self.join_forward(deleted)?;
                     return Ok(true);
@@ -303,6 +349,10 @@ impl MvccCursor {
     fn find_backward(&mut self) -> Result<bool> {
         self.state = State::Backward;
         while self.merge.valid() && self.range.above_start(self.merge.key()) {
+            if self.merge.tag() == Tag::PROMISED_BACKWARD {
+                self.merge.prev()?;
+                continue;
+            }
             let mut deleted = 0;
             if let Some(cover) = &mut self.cover {
                 deleted = cover.newest_at(self.merge.key());

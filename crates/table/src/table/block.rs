@@ -16,7 +16,7 @@
 use super::Malformed;
 use super::key_heads::{Found, KeyHeads};
 use super::key_prefixes::KeyPrefixes;
-use crate::coding::Decoder;
+use crate::coding::{Decoder, short_varint};
 use crate::entry::{Tag, common_prefix};
 use crate::prefetch::prefetch;
 use std::cmp::Ordering;
@@ -76,6 +76,17 @@ impl<'a> Entry<'a> {
         let value = d.take(value_len)?;
         Some(Entry { shared, delta, tag, value, end: entries.len() - d.rest().len() })
     }
+}
+
+/// An entry whose lengths take a byte each, by its place.
+pub(super) struct ShortEntry {
+    pub shared: usize,
+    /// Start and length of the bytes of the key that are its own; the value follows.
+    pub key: usize,
+    pub unshared: usize,
+    pub tag: Tag,
+    /// Offset of the next entry.
+    pub end: usize,
 }
 
 /// Result of a search: the first entry at or after its target.
@@ -217,6 +228,27 @@ impl Block {
     pub(super) fn entry(&self, at: usize) -> Result<Entry<'_>, Malformed> {
         Entry::decode(self.entries(), at)
             .ok_or_else(|| Malformed::new(at, "an entry", "an incomplete one"))
+    }
+
+    /// The entry at offset `at`, if its lengths take a byte each and its tag at most eight; `None` for others, and for what
+    /// is none. A step of a scan decodes most entries here, by few checks of bounds.
+    #[inline(always)]
+    pub(super) fn short_entry(&self, at: usize) -> Option<ShortEntry> {
+        let entries = self.entries();
+        let &[shared, unshared, value_len, ref tag @ ..] =
+            entries.get(at..)?.first_chunk::<11>()?;
+        let (tag, tag_len) = short_varint(tag)?;
+        let key = at + 3 + tag_len;
+        let unshared_len = usize::from(unshared);
+        let end = key + unshared_len + usize::from(value_len);
+        let is_short = (shared | unshared | value_len) < 0x80 && end <= entries.len();
+        is_short.then_some(ShortEntry {
+            shared: shared.into(),
+            key,
+            unshared: unshared_len,
+            tag: Tag(tag),
+            end,
+        })
     }
 
     /// The last restart point before offset `goal`, which is greater than 0.

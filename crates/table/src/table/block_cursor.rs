@@ -86,7 +86,7 @@ impl BlockCursor {
         self.key.clear();
         match self.block().entries() {
             [] => Ok(()),
-            _ => self.read(0),
+            _ => self.read(0).map(|_| ()),
         }
     }
 
@@ -133,15 +133,51 @@ impl BlockCursor {
     /// Moves to the next entry; past the last one the cursor is not valid.
     #[inline]
     pub fn advance(&mut self) -> Result<(), Malformed> {
+        if self.advance_within()?.is_none() {
+            self.passed.clear();
+            self.valid = false;
+        }
+        Ok(())
+    }
+
+    /// Moves to the next entry of the block and returns whether its key is another. `None`, and no move, if there is
+    /// none.
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+    pub(super) fn advance_within(&mut self) -> Result<Option<bool>, Malformed> {
         if !self.valid {
-            return Ok(());
+            return Ok(None);
+        }
+        let at = self.end;
+        let block = self.block.as_deref().unwrap_or(&NO_BLOCK);
+        let Some(entry) = block.short_entry(at) else { return self.advance_to(at) };
+        let delta = block.entries().get(entry.key..).unwrap_or_default();
+        let Some(is_same) = self.key.extend_short(entry.shared, delta, entry.unshared) else {
+            return self.advance_to(at);
+        };
+        self.passed.clear();
+        self.value = entry.key + entry.unshared;
+        (self.start, self.end, self.tag) = (at, entry.end, entry.tag);
+        Ok(Some(!is_same))
+    }
+
+    /// The same for an entry at `at` that is not short, or is malformed, or where the block ends.
+    #[inline(never)]
+    fn advance_to(&mut self, at: usize) -> Result<Option<bool>, Malformed> {
+        if at >= self.block().entries().len() {
+            return Ok(None);
         }
         self.passed.clear();
-        if self.end < self.block().entries().len() {
-            return self.read(self.end);
-        }
-        self.valid = false;
-        Ok(())
+        self.read(at).map(Some)
+    }
+
+    /// Stands for an entry that is not read yet: the one with this key and tag, and without a value. No step is possible
+    /// within the block.
+    pub(super) fn promise(&mut self, key: &[u8], tag: Tag) {
+        self.passed.clear();
+        self.key.set(key);
+        (self.tag, self.start, self.end, self.value) = (tag, 0, usize::MAX, usize::MAX);
+        self.valid = true;
     }
 
     /// Moves to the previous entry; before the first one the cursor is not valid.
@@ -186,9 +222,9 @@ impl BlockCursor {
         value.unwrap_or_default()
     }
 
-    /// Moves to the entry at `at`; `key` holds the previous key.
-    #[inline]
-    fn read(&mut self, at: usize) -> Result<(), Malformed> {
+    /// Moves to the entry at `at`; `key` holds the previous key. Returns whether the entry's is another.
+    #[inline(never)]
+    fn read(&mut self, at: usize) -> Result<bool, Malformed> {
         self.valid = false;
         let block = self.block.as_deref().unwrap_or(&NO_BLOCK);
         let entry = block.entry(at)?;
@@ -202,12 +238,13 @@ impl BlockCursor {
                 format_args!("{} and {} more", entry.shared, entry.delta.len()),
             ));
         }
+        let is_same = self.key.as_slice().get(entry.shared..) == Some(entry.delta);
         self.value = entry.end - entry.value.len();
         let delta = block.entries().get(self.value - entry.delta.len()..);
         self.key.replace(entry.shared, delta.unwrap_or_default(), entry.delta.len());
         (self.start, self.end, self.tag) = (at, entry.end, entry.tag);
         self.valid = true;
-        Ok(())
+        Ok(!is_same)
     }
 
     /// Moves to the entry that ends at `goal`, and keeps those before it back to the restart point;

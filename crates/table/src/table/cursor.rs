@@ -83,11 +83,10 @@ impl TableCursor {
         }
     }
 
-    /// Moves to another table; the cursor is then not positioned.
+    /// Moves to another table; the cursor is then not positioned, and has not [arrived](Self::arrive).
     pub(super) fn switch_to(&mut self, table: &Arc<Table>) {
         self.invalidate();
         self.fetcher.tracer.table(table.info().id);
-        table.watch(&self.fetcher.tracer);
         if Arc::ptr_eq(&self.table, table) {
             return;
         }
@@ -98,10 +97,35 @@ impl TableCursor {
         self.fetcher.reset();
     }
 
+    /// Counts a read of the table, if reads are watched.
+    pub(super) fn arrive(&self) {
+        self.table.watch(&self.fetcher.tracer);
+    }
+
+    /// Stands for the first entry of the table, or backward for the last, without reading it. In its direction it comes
+    /// before all versions of its key.
+    pub(super) fn promise(&mut self, direction: Direction) {
+        let info = self.table.info();
+        match direction {
+            Direction::Forward => self.data.promise(&info.smallest, Tag::PROMISED),
+            Direction::Backward => self.data.promise(&info.largest, Tag::PROMISED_BACKWARD),
+        }
+    }
+
     /// Leaves the cursor without a position.
     pub(super) fn invalidate(&mut self) {
         self.data.invalidate();
         self.is_aimed = false;
+    }
+
+    /// Moves to the next entry of the block and returns whether its key is another. `None`, and no move, if there is
+    /// none.
+    #[inline(always)]
+    pub(super) fn next_within(&mut self) -> Result<Option<bool>> {
+        match self.data.advance_within() {
+            Ok(moved) => Ok(moved),
+            Err(e) => Err(self.data_damage(e)),
+        }
     }
 
     /// Sets whether a step fails rather than read a file.

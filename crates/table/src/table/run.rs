@@ -2,8 +2,12 @@
 //!
 //! All versions of a user key are in one table, so a binary search over the tables' ranges finds the
 //! one table where a seek starts.
+//!
+//! A scan does not open a table before it comes to the table's first key, which is known without it: until then the
+//! cursor *promises* the entry ([`Tag::PROMISED`]), and the next step reads it. So a short scan touches only tables that
+//! hold its keys, or span its start.
 
-use super::block_fetcher::ReadPattern;
+use super::block_fetcher::{Direction, ReadPattern};
 use super::cursor::TableCursor;
 use super::reader::Table;
 use super::run_tables::RunTables;
@@ -21,6 +25,10 @@ pub struct RunCursor {
     place: Place,
     /// `None` if the run is empty.
     cursor: Option<TableCursor>,
+    /// Whether first entries of tables are promised.
+    is_lazy: bool,
+    /// Direction in which the entry under the cursor is promised.
+    promised: Option<Direction>,
 }
 
 impl RunCursor {
@@ -34,7 +42,8 @@ impl RunCursor {
     pub fn with_tracer(tables: RunTables, pattern: ReadPattern, tracer: ReadTracer) -> Self {
         let cursor =
             tables.first().map(|table| TableCursor::new(Arc::clone(table), pattern, tracer));
-        RunCursor { tables, place: Place::default(), cursor }
+        let is_lazy = pattern == ReadPattern::Scan;
+        RunCursor { tables, place: Place::default(), cursor, is_lazy, promised: None }
     }
 
     /// Sets whether a step fails, with [`WouldRead`](crate::error::ErrorKind::WouldRead), rather than read a file.
@@ -57,8 +66,16 @@ impl RunCursor {
         self.cursor.map(TableCursor::into_tracer)
     }
 
-    /// The cursor, moved to the table at `place`; `None` outside the run.
+    /// The cursor, moved to the table at `place`, to read it; `None` outside the run.
     fn enter(&mut self, place: Option<Place>) -> Option<&mut TableCursor> {
+        let cursor = self.switch_to(place)?;
+        cursor.arrive();
+        Some(cursor)
+    }
+
+    /// The cursor, moved to the table at `place`; `None` outside the run.
+    fn switch_to(&mut self, place: Option<Place>) -> Option<&mut TableCursor> {
+        self.promised = None;
         let cursor = self.cursor.as_mut()?;
         let Some((place, table)) = place.and_then(|place| Some((place, self.tables.get(place)?)))
         else {
@@ -69,6 +86,16 @@ impl RunCursor {
         self.place = place;
         cursor.switch_to(table);
         Some(cursor)
+    }
+
+    /// Moves to the next entry, if it lies in the block under the cursor, and returns whether its key is another. `None`,
+    /// and no move, otherwise.
+    #[inline(always)]
+    pub(crate) fn next_within(&mut self) -> Result<Option<bool>> {
+        match &mut self.cursor {
+            Some(cursor) => cursor.next_within(),
+            None => Ok(None),
+        }
     }
 
     /// Moves to the first entry at or after `to`, or to none, past tables that are older than `seq`: none of them is
@@ -123,7 +150,10 @@ impl RunCursor {
     /// Takes the first of three steps of a seek, before [`RunCursor::approach`] and [`RunCursor::land`]. Memory arrives
     /// between them.
     pub(crate) fn aim(&mut self, key: &[u8], tag: Tag) -> Result<()> {
-        let place = self.tables.place_for(key);
+        let (place, starts_after) = self.tables.place_for(key);
+        if starts_after {
+            return self.enter_first(Some(place));
+        }
         self.enter(Some(place)).map_or(Ok(()), |cursor| cursor.aim(key, tag))
     }
 
@@ -141,12 +171,49 @@ impl RunCursor {
 
     /// Moves to the first entry of the table at `place`.
     fn enter_first(&mut self, place: Option<Place>) -> Result<()> {
-        self.enter(place).map_or(Ok(()), TableCursor::seek_first)
+        self.enter_at(place, Direction::Forward)
     }
 
     /// Moves to the last entry of the table at `place`.
     fn enter_last(&mut self, place: Option<Place>) -> Result<()> {
-        self.enter(place).map_or(Ok(()), TableCursor::seek_last)
+        self.enter_at(place, Direction::Backward)
+    }
+
+    /// Moves to the entry of the table at `place` that is the first in a direction, which may be promised.
+    #[inline(never)]
+    fn enter_at(&mut self, place: Option<Place>, direction: Direction) -> Result<()> {
+        let is_lazy = self.is_lazy;
+        let Some(cursor) = self.switch_to(place) else { return Ok(()) };
+        if is_lazy {
+            cursor.promise(direction);
+            self.promised = Some(direction);
+            return Ok(());
+        }
+        read_first(cursor, direction)
+    }
+
+    /// Reads the entry that is promised in `promised`, on a step in `direction`.
+    #[inline(never)]
+    fn redeem(&mut self, promised: Direction, direction: Direction) -> Result<()> {
+        self.promised = None;
+        match (promised, direction) {
+            (Direction::Forward, Direction::Backward) => {
+                self.enter_last(self.tables.before(self.place))
+            }
+            (Direction::Backward, Direction::Forward) => {
+                self.enter_first(Some(self.tables.after(self.place)))
+            }
+            _ => self.cursor.as_mut().map_or(Ok(()), |cursor| read_first(cursor, direction)),
+        }
+    }
+}
+
+/// Moves to the entry of the cursor's table that is the first in a direction.
+fn read_first(cursor: &mut TableCursor, direction: Direction) -> Result<()> {
+    cursor.arrive();
+    match direction {
+        Direction::Forward => cursor.seek_first(),
+        Direction::Backward => cursor.seek_last(),
     }
 }
 
@@ -168,6 +235,10 @@ impl Cursor for RunCursor {
     fn seek_before(&mut self, key: &[u8], tag: Tag) -> Result<()> {
         let after = self.tables.partition_point(|table| table.info().smallest.as_slice() <= key);
         let place = self.tables.before(after);
+        let ends_before = |place| self.tables.get(place).is_some_and(|t| *t.info().largest < *key);
+        if place.is_some_and(ends_before) {
+            return self.enter_last(place);
+        }
         let Some(cursor) = self.enter(place) else { return Ok(()) };
         cursor.seek_before(key, tag)?;
         if cursor.valid() {
@@ -179,6 +250,9 @@ impl Cursor for RunCursor {
 
     #[inline]
     fn next(&mut self) -> Result<()> {
+        if let Some(promised) = self.promised {
+            return self.redeem(promised, Direction::Forward);
+        }
         let Some(cursor) = self.cursor.as_mut().filter(|cursor| cursor.valid()) else {
             return Ok(());
         };
@@ -187,6 +261,9 @@ impl Cursor for RunCursor {
     }
 
     fn prev(&mut self) -> Result<()> {
+        if let Some(promised) = self.promised {
+            return self.redeem(promised, Direction::Backward);
+        }
         let Some(cursor) = self.cursor.as_mut().filter(|cursor| cursor.valid()) else {
             return Ok(());
         };

@@ -69,11 +69,16 @@ impl RunTables {
         }))
     }
 
-    /// Returns the place of the first table that does not end before `key`.
+    /// Returns the place of the first table that does not end before `key`, and whether it starts after the key.
     #[inline]
     #[must_use]
-    pub fn place_for(&self, key: &[u8]) -> Place {
-        self.search(key, head(key)).0
+    pub(super) fn place_for(&self, key: &[u8]) -> (Place, bool) {
+        let wanted = head(key);
+        let (place, heads) = self.search(key, wanted);
+        let starts_before = |heads: Heads| {
+            self.0.tables.get(place).is_some_and(|t| heads.starts_at_or_before(t, key, wanted))
+        };
+        (place, heads.is_some_and(|heads| heads.smallest >= wanted && !starts_before(heads)))
     }
 
     /// Returns the one table whose key range holds `key`.

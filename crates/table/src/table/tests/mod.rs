@@ -7,6 +7,7 @@ mod mapped;
 mod opening;
 mod readahead;
 mod salvage;
+mod scans;
 
 use super::block::Block;
 use super::*;
@@ -329,9 +330,10 @@ proptest! {
             let id = |table: &Arc<Table>| table.info().id;
             prop_assert_eq!(run.covering(&key).map(id), parts.iter().find(covers).map(id));
         }
-        for pattern in [ReadPattern::Scan, ReadPattern::Compaction { readahead: MAX_READAHEAD_BYTES }] {
-            compare_steps(&mut RunCursor::new(parts.clone(), pattern), &entries, &steps);
-        }
+        let whole = ReadPattern::Compaction { readahead: MAX_READAHEAD_BYTES };
+        compare_steps(&mut RunCursor::new(parts.clone(), whole), &entries, &steps);
+        let lazy = RunCursor::new(parts, ReadPattern::Scan);
+        compare_steps(&mut scans::Redeemed(lazy), &entries, &steps);
     }
 
     #[test]

@@ -64,9 +64,14 @@ fn a_cursor_finds_what_memory_has_and_touches_no_file() {
     cursor.set_only_cached(true);
     let before = vfs.reads();
     // A step can be tried again, in either direction.
+    let mut below = keyspace.cursor(..[6u8]).unwrap();
+    below.set_only_cached(true);
     for _ in 0..2 {
-        assert!(would_read(cursor.next()) && would_read(cursor.prev()));
+        assert!(would_read(cursor.next()));
+        assert!(would_read(below.next()) && would_read(below.prev()));
     }
+    // The table ends before the key in memory.
+    assert_eq!(cursor.prev().unwrap().unwrap().0, [7]);
     cursor.seek([2]);
     assert!(would_read(cursor.next()) && would_read(cursor.prev()) && would_read(cursor.next()));
     // No table has keys from here on.

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
+use terrane_table::read::Step;
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -97,4 +98,42 @@ proptest! {
         let scan = keyspace.scan(KeyRange::prefix(prefix)).unwrap();
         prop_assert!(scan.map(Result::unwrap).eq(map));
     }
+}
+
+#[test]
+fn a_scan_reads_no_table_whose_keys_it_does_not_reach() {
+    let storage = Directory::open(Arc::new(MemoryVfs::default())).unwrap();
+    let executor = Arc::new(SliceExecutor::default());
+    let db = Db::open_storage(Arc::new(storage), Options::default(), executor).unwrap();
+    let keyspace = db.default_keyspace();
+    let write = |keys: std::ops::Range<u16>| {
+        for key in keys {
+            keyspace.put(key.to_be_bytes(), [0; 40], Buffered).unwrap();
+        }
+        db.flush().unwrap();
+    };
+    write(0..3000);
+    keyspace.compact_range(..).unwrap();
+    // A run each, above that of all keys.
+    [0..1000, 1000..2000, 2000..3000].into_iter().for_each(write);
+    let shape = keyspace.shape().unwrap();
+    assert_eq!(shape.runs().len(), 4);
+    let mut left_alone = 0;
+    for from in (0..3000u16).step_by(50) {
+        let row = from.to_be_bytes().to_vec();
+        let trace = keyspace.trace_seek(KeyRange::from(row.clone()..), false).unwrap();
+        let mut smallest = &Vec::new();
+        for step in trace.steps {
+            match step {
+                Step::Table { table } => {
+                    smallest = &shape.table(table).unwrap().table.smallest;
+                    left_alone += usize::from(*smallest > row);
+                }
+                Step::Block { .. } => assert!(*smallest <= row),
+                _ => {}
+            }
+        }
+        assert_eq!(trace.counts.blocks, 2);
+    }
+    assert_eq!(left_alone, 60, "two for each of the first keys, and one for each of the next");
 }
