@@ -87,7 +87,7 @@ impl TableCursor {
     pub(super) fn switch_to(&mut self, table: &Arc<Table>) {
         self.invalidate();
         self.fetcher.tracer.table(table.info().id);
-        table.watch(&self.fetcher.tracer);
+        table.watch(self.fetcher.tracer.watches());
         if Arc::ptr_eq(&self.table, table) {
             return;
         }

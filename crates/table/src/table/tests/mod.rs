@@ -10,7 +10,7 @@ mod salvage;
 
 use super::block::Block;
 use super::*;
-use crate::entry::{Kind, MAX_SEQ, Seq, Tag};
+use crate::entry::{Kind, MAX_SEQ, Seq, Tag, head};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 use crate::read::Cursor;
@@ -327,7 +327,7 @@ proptest! {
         for key in others.chain(keys.iter().map(|key| key.to_vec())) {
             let covers = |table: &&Arc<Table>| table.info().spans(&key);
             let id = |table: &Arc<Table>| table.info().id;
-            prop_assert_eq!(run.covering(&key).map(id), parts.iter().find(covers).map(id));
+            prop_assert_eq!(run.covering(&key, head(&key)).map(id), parts.iter().find(covers).map(id));
         }
         for pattern in [ReadPattern::Scan, ReadPattern::Compaction { readahead: MAX_READAHEAD_BYTES }] {
             compare_steps(&mut RunCursor::new(parts.clone(), pattern), &entries, &steps);
