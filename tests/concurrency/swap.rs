@@ -86,3 +86,43 @@ fn two_writers_drop_each_value_once() {
         assert!(swap.load().as_deref().map(Value::number) >= Some(2));
     });
 }
+
+/// A value that shows another, as a get reads them.
+struct Shows {
+    own: Value,
+    shown: Swap<Value>,
+}
+
+fn shows(number: u64, shown: u64) -> Option<Arc<Shows>> {
+    let own = Arc::into_inner(Value::new(number)?)?;
+    let swap = Swap::empty();
+    swap.store(Value::new(shown));
+    Some(Arc::new(Shows { own, shown: swap }))
+}
+
+#[test]
+fn one_pin_keeps_a_value_and_what_it_shows() {
+    explore(2, || {
+        let place = Arc::new(Swap::empty());
+        place.store(shows(1, 2));
+        // One writer hides what the value shows, as an eviction does, then replaces the value, as an edit does.
+        let written = place.clone();
+        let writer = thread::spawn(move || {
+            let mut pin = Pin::default();
+            written.peek(pin.pinned()).into_iter().for_each(|value| value.shown.clear());
+            drop(pin);
+            written.replace(shows(3, 4));
+        });
+        let mut pin = Pin::default();
+        let pinned = pin.pinned();
+        let value = place.peek(pinned).expect("it is replaced, never taken out");
+        let shown = value.shown.peek(pinned);
+        let seen = (value.own.number(), shown.map(Value::number));
+        assert!(matches!(seen, (1, None | Some(2)) | (3, Some(4))), "{seen:?}");
+        // Both are there until the pin ends.
+        assert_eq!((value.own.number(), shown.map(Value::number)), seen);
+        drop(pin);
+        writer.join().unwrap();
+        assert_eq!(place.load().as_deref().map(|value| value.own.number()), Some(3));
+    });
+}

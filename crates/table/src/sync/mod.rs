@@ -71,7 +71,9 @@ pub(crate) mod swap;
 pub mod swap;
 mod tallies;
 
-pub use swap::Pin;
+pub use swap::Swap;
+#[cfg(not(target_arch = "wasm32"))]
+pub use swap::{Pin, Pinned};
 pub use tallies::{Own, Tallies};
 
 #[cfg(test)]

@@ -12,6 +12,13 @@ pub use imp::{Pin, Pinned};
 /// A pointer to a `T`, or to nothing.
 pub struct Swap<T>(imp::Place<T>);
 
+/// A pointer to nothing.
+impl<T: Send + Sync + 'static> Default for Swap<T> {
+    fn default() -> Self {
+        Swap::empty()
+    }
+}
+
 impl<T: Send + Sync + 'static> Swap<T> {
     /// Returns a pointer to nothing.
     pub fn empty() -> Self {
@@ -50,16 +57,16 @@ impl<T: Send + Sync + 'static> Swap<T> {
 
     /// Drops the value, at once if no thread is pinned.
     pub fn clear(&self) {
-        self.store(None);
+        self.replace(None);
+    }
+
+    /// Replaces the value, which is dropped at once if no thread is pinned.
+    pub fn replace(&self, value: Option<Arc<T>>) {
+        self.store(value);
         #[cfg(not(target_arch = "wasm32"))]
         imp::reclaim();
     }
 }
-
-/// A pin that does nothing, since readers have locks or counts here.
-#[cfg(target_arch = "wasm32")]
-#[derive(Default)]
-pub struct Pin(());
 
 #[cfg(not(target_arch = "wasm32"))]
 mod imp {
@@ -97,12 +104,6 @@ mod imp {
         #[inline]
         pub fn pinned(&mut self) -> &Pinned {
             self.0.get_or_insert_with(epoch::pin)
-        }
-
-        /// Unpins the thread.
-        #[inline]
-        pub(crate) fn release(&mut self) {
-            self.0 = None;
         }
     }
 
@@ -261,11 +262,11 @@ mod tests {
         thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| {
-                    let mut pin = Pin::default();
                     while !stops.load(Ordering::Relaxed) {
+                        let mut pin = Pin::default();
                         let whole = |value: &Counted<'_>| assert_eq!(value.0, value.1);
                         swap.peek(pin.pinned()).iter().for_each(|value| whole(value));
-                        pin.release();
+                        drop(pin);
                         swap.load().as_deref().iter().for_each(|value| whole(value));
                         swap.load_full().iter().for_each(|value| whole(value));
                     }

@@ -99,7 +99,7 @@ impl TableCursor {
 
     /// Counts a read of the table, if reads are watched.
     pub(super) fn arrive(&self) {
-        self.table.watch(&self.fetcher.tracer);
+        self.table.watch(self.fetcher.tracer.watches());
     }
 
     /// Stands for the first entry of the table, or backward for the last, without reading it. In its direction it comes

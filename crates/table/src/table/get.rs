@@ -12,6 +12,7 @@ use super::reader::Table;
 use crate::coding::key_hash;
 use crate::entry::{MAX_SEQ, Seq, Tag};
 use crate::error::Result;
+#[cfg(not(target_arch = "wasm32"))]
 use crate::sync::Pin;
 use crate::trace::ReadTracer;
 
@@ -23,19 +24,16 @@ impl Table {
     pub fn get(&self, key: &[u8], at: Seq) -> Result<Option<(Tag, Vec<u8>)>> {
         let mut value = Vec::new();
         let tracer = &mut ReadTracer::default();
-        let pin = &mut Pin::default();
         let copy = &mut |_, stored: &[u8]| value.extend_from_slice(stored);
-        let found = self.find(key, key_hash(key), at, copy, tracer, pin)?;
+        let found = self.find(key, key_hash(key), at, copy, tracer)?;
         Ok(found.map(|tag| (tag, value)))
     }
 
     /// Like [`Table::get`], with the key's [`key_hash`] given; what is found is lent to `lend`. Counts
-    /// as a read, if reads are watched, unless the filter rules the key out. `pin` is that of the whole search, over
-    /// several tables.
+    /// as a read, if reads are watched, unless the filter rules the key out.
     ///
     /// # Errors
     /// The errors of [`Table::get`].
-    #[inline]
     pub fn find(
         &self,
         key: &[u8],
@@ -43,21 +41,35 @@ impl Table {
         at: Seq,
         lend: &mut dyn FnMut(Tag, &[u8]),
         tracer: &mut ReadTracer,
-        pin: &mut Pin,
     ) -> Result<Option<Tag>> {
         #[cfg(not(target_arch = "wasm32"))]
-        {
-            if let Some(found) = self.find_shown(key, hash, at, lend, tracer, pin.pinned()) {
-                return Ok(found);
+        if !tracer.is_recording() {
+            let (mut pin, watching) = (Pin::default(), tracer.watches());
+            if let Some(shown) = self.find_shown(key, hash, at, lend, watching, pin.pinned()) {
+                tracer.shown(shown);
+                return Ok(shown.tag());
             }
-            pin.release();
         }
-        let _ = pin;
+        self.find_loaded(key, hash, at, lend, tracer)
+    }
+
+    /// [`Table::find`] where memory has too little: a file may be read, so this thread must not be pinned.
+    ///
+    /// # Errors
+    /// The errors of [`Table::get`].
+    pub fn find_loaded(
+        &self,
+        key: &[u8],
+        hash: u64,
+        at: Seq,
+        lend: &mut dyn FnMut(Tag, &[u8]),
+        tracer: &mut ReadTracer,
+    ) -> Result<Option<Tag>> {
         let only_opened = tracer.only_cached();
         self.with_opened_if(only_opened, |opened| {
             let partition = opened.partition_for(key, Tag::at(at))?;
             let Some(partition) = opened.partitions.get(partition) else {
-                self.watch(tracer);
+                self.watch(tracer.watches());
                 return self.absent(opened, key, false, tracer);
             };
             let filtered = partition.handle.filter_len > 0;
@@ -68,7 +80,7 @@ impl Table {
                     return Ok(None);
                 }
             }
-            self.watch(tracer);
+            self.watch(tracer.watches());
             match self.search(opened, partition, key, at, lend, tracer)? {
                 Some(tag) => Ok(Some(tag)),
                 None => self.absent(opened, key, filtered, tracer),

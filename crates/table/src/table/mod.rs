@@ -65,6 +65,8 @@ pub use block_fetcher::{MAX_READAHEAD_BYTES, ReadPattern};
 pub use cache::BlockCache;
 pub use check::TableCheck;
 pub use cursor::TableCursor;
+#[cfg(not(target_arch = "wasm32"))]
+pub use get_shown::Shown;
 pub use properties::Properties;
 pub use reader::{Table, TableFiles};
 pub use run::RunCursor;

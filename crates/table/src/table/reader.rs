@@ -82,8 +82,8 @@ impl Table {
 
     /// Counts a read, if reads are watched.
     #[inline]
-    pub(super) fn watch(&self, tracer: &ReadTracer) {
-        if tracer.watches() {
+    pub(super) fn watch(&self, watching: bool) {
+        if watching {
             self.reads.fetch_add(1, Relaxed);
         }
     }

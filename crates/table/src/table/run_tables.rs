@@ -81,11 +81,10 @@ impl RunTables {
         (place, heads.is_some_and(|heads| heads.smallest >= wanted && !starts_before(heads)))
     }
 
-    /// Returns the one table whose key range holds `key`.
+    /// Returns the one table whose key range holds `key`, which has the [`head`] `wanted`.
     #[inline]
     #[must_use]
-    pub fn covering(&self, key: &[u8]) -> Option<&Arc<Table>> {
-        let wanted = head(key);
+    pub fn covering(&self, key: &[u8], wanted: u64) -> Option<&Arc<Table>> {
         #[cfg(not(target_arch = "wasm32"))]
         if !self.0.few.is_empty() {
             let few = &self.0.few;

@@ -87,6 +87,13 @@ impl ReadCounters {
     #[inline]
     pub fn add(&self, counts: &ReadCounts) {
         let own = self.0.own();
+        let ReadCounts { operations, rows, filter_negatives, .. } = *counts;
+        if counts.blocks | counts.bytes_read | counts.filter_false_positives | rows == 0 {
+            // A get of a missing key: filters alone were asked.
+            own.add(0, operations);
+            own.add(2, filter_negatives);
+            return;
+        }
         for (n, figure) in counts.figures().into_iter().enumerate() {
             if figure > 0 {
                 own.add(n, figure);

@@ -170,14 +170,11 @@ impl ReadTracer {
         self.steps.is_recording()
     }
 
-    /// Counts a search of a cached block, past a filter if `is_filtered`. Records no step.
-    #[inline]
-    pub fn shown_block(&mut self, is_filtered: bool) {
-        if is_filtered {
-            self.verdict = Some(Verdict::Positive);
-        }
-        self.counts.blocks += 1;
-        self.counts.blocks_cached += 1;
+    /// A table was searched in memory. Records no step.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn shown(&mut self, shown: crate::table::Shown) {
+        shown.count(&mut self.counts);
+        self.verdict = shown.verdict();
     }
 
     /// A partition of the table's index or filter was read from the file.

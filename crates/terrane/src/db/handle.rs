@@ -200,7 +200,7 @@ impl Db {
     /// Returns the keyspace that is always there.
     #[must_use]
     pub fn default_keyspace(&self) -> Keyspace {
-        Keyspace { db: self.clone(), id: KeyspaceId(0), name: DEFAULT_KEYSPACE.into() }
+        Keyspace::new(self, KeyspaceId(0), DEFAULT_KEYSPACE)
     }
 
     /// Returns the keyspace of this name, or creates it.
@@ -210,7 +210,7 @@ impl Db {
     /// an I/O error, or a closed store.
     pub fn create_keyspace(&self, name: &str) -> Result<Keyspace> {
         let id = install::create_keyspace(&self.inner.engine, unreserved(name)?)?;
-        Ok(Keyspace { db: self.clone(), id, name: name.into() })
+        Ok(Keyspace::new(self, id, name))
     }
 
     /// Returns the keyspace of this name, or `None` if there is none.
@@ -219,7 +219,7 @@ impl Db {
     /// [`crate::ErrorKind::InvalidArgument`] for a name that starts with U+0000, or a closed store.
     pub fn open_keyspace(&self, name: &str) -> Result<Option<Keyspace>> {
         let id = install::find_keyspace(&self.inner.engine.state, unreserved(name)?)?;
-        Ok(id.map(|id| Keyspace { db: self.clone(), id, name: name.into() }))
+        Ok(id.map(|id| Keyspace::new(self, id, name)))
     }
 
     /// Returns the names of the keyspaces.

@@ -2,6 +2,7 @@
 
 use crate::batch::WriteBatch;
 use crate::db::{Db, Inner};
+use crate::engine::KeyspaceReads;
 use crate::entry::Seq;
 use crate::error::Result;
 use crate::install;
@@ -9,11 +10,11 @@ use crate::keyspace::KeyspaceId;
 use crate::operand::Operand;
 use crate::options::Durability;
 use crate::read;
-use crate::read::{Cursor, Lookup, Scan, Versioned};
+use crate::read::{Cursor, Get, Lookup, Scan, Versioned};
 use std::sync::Arc;
 use std::time::Duration;
 use terrane_policy::{PolicyOptions, Shape};
-use terrane_table::read::{KeyRange, Trace};
+use terrane_table::read::{KeyRange, Reader, Trace};
 
 /// An ordered map of a store, with a name and a compaction policy of its own. All keyspaces of a
 /// store share its log and its memory; a [`WriteBatch`] spans any of them.
@@ -43,6 +44,7 @@ pub struct Keyspace {
     pub(crate) db: Db,
     pub(super) id: KeyspaceId,
     pub(super) name: Arc<str>,
+    reads: Arc<KeyspaceReads>,
 }
 
 impl From<&Keyspace> for KeyspaceId {
@@ -52,6 +54,16 @@ impl From<&Keyspace> for KeyspaceId {
 }
 
 impl Keyspace {
+    pub(super) fn new(db: &Db, id: KeyspaceId, name: &str) -> Self {
+        let reads = db.engine().keyspaces.reads(id);
+        Keyspace { db: db.clone(), id, name: name.into(), reads }
+    }
+
+    /// A get in the keyspace as it is now, or was at a snapshot's sequence.
+    pub(super) fn getting(&self, at: Option<Reader>) -> Get<'_> {
+        Get { engine: &self.db.inner.engine, keyspace: self.id, reads: &self.reads, at }
+    }
+
     /// Returns the id of the keyspace, by which batches name it.
     #[must_use]
     pub fn id(&self) -> KeyspaceId {
@@ -69,7 +81,7 @@ impl Keyspace {
     /// # Errors
     /// Damage, or an I/O error.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
-        read::get(&self.db.inner.engine, self.id, key.as_ref(), None)
+        self.getting(None).value(key.as_ref())
     }
 
     /// Calls `work` with the value of a key, if there is one, and returns what it returned. The value is lent where it
@@ -96,7 +108,7 @@ impl Keyspace {
         key: impl AsRef<[u8]>,
         work: impl FnOnce(&[u8]) -> R,
     ) -> Result<Option<R>> {
-        self.lookup(1)?.get_with(key, work)
+        self.getting(None).with(key.as_ref(), work)
     }
 
     /// Returns the value of a key with the sequence number of the batch that wrote it, and its time of expiry.
@@ -104,7 +116,7 @@ impl Keyspace {
     /// # Errors
     /// Damage, or an I/O error.
     pub fn get_versioned(&self, key: impl AsRef<[u8]>) -> Result<Option<Versioned>> {
-        read::get_versioned(&self.db.inner.engine, self.id, key.as_ref(), None)
+        self.getting(None).versioned(key.as_ref())
     }
 
     /// Returns the value of a key and every step that led to it, for tools that explain reads.

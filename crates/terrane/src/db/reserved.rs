@@ -22,7 +22,7 @@ impl Db {
             true => Some(install::create_keyspace(engine, &name)?),
             false => install::find_keyspace(&engine.state, &name)?,
         };
-        Ok(id.map(|id| Keyspace { db: self.clone(), id, name: name.into() }))
+        Ok(id.map(|id| Keyspace::new(self, id, &name)))
     }
 
     /// Removes a keyspace as [`Db::drop_keyspace`] does, and writes a batch in the same step, which must not name that

@@ -62,7 +62,7 @@ impl Snapshot {
     /// # Errors
     /// The errors of [`Snapshot::get`].
     pub fn contains_key(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<bool> {
-        Ok(self.lookup(keyspace, 1)?.get_with(key, |_| ())?.is_some())
+        Ok(self.getting(keyspace)?.with(key.as_ref(), |_| ())?.is_some())
     }
 
     /// Returns the first row that a range had: its key and its value.

@@ -5,7 +5,7 @@ use crate::entry::Seq;
 use crate::error::{Closed, Result};
 use crate::keyspace::KeyspaceId;
 use crate::read;
-use crate::read::{Cursor, Lookup, Scan, Versioned};
+use crate::read::{Cursor, Get, Lookup, Scan, Versioned};
 use crate::write::Condition;
 use std::sync::Arc;
 use terrane_table::read::{KeyRange, Reader, Trace};
@@ -63,6 +63,12 @@ impl Snapshot {
         if is_own { Ok(keyspace.id()) } else { Err(Closed::Keyspace.into()) }
     }
 
+    /// A get in a keyspace as it was.
+    pub(super) fn getting<'a>(&self, keyspace: &'a Keyspace) -> Result<Get<'a>> {
+        self.id_of(keyspace)?;
+        Ok(keyspace.getting(Some(self.reader)))
+    }
+
     pub(super) fn db(&self) -> &Db {
         &self.db
     }
@@ -78,7 +84,7 @@ impl Snapshot {
     /// # Errors
     /// Damage, an I/O error, or a keyspace that was dropped since, or is of another store.
     pub fn get(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
-        read::get(self.db.engine(), self.id_of(keyspace)?, key.as_ref(), Some(self.reader))
+        self.getting(keyspace)?.value(key.as_ref())
     }
 
     /// Returns the value that a key had with the sequence number of the batch that wrote it, and its time of expiry.
@@ -90,12 +96,7 @@ impl Snapshot {
         keyspace: &Keyspace,
         key: impl AsRef<[u8]>,
     ) -> Result<Option<Versioned>> {
-        read::get_versioned(
-            self.db.engine(),
-            self.id_of(keyspace)?,
-            key.as_ref(),
-            Some(self.reader),
-        )
+        self.getting(keyspace)?.versioned(key.as_ref())
     }
 
     /// Returns the condition that no batch has written into the range since the snapshot was taken, for

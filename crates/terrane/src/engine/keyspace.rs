@@ -4,8 +4,12 @@ use super::access_stats::AccessStats;
 use crate::error::{ErrorKind, Result};
 use crate::keyspace::KeyspaceId;
 use crate::options::Options;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::sync::Swap;
 use crate::sync::atomic::AtomicU32;
 use crate::sync::{ArcSwap, Mutex};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::version::Sources;
 use crate::version::{Histograms, KeyspaceRecord, SuperVersion, Tree};
 use std::sync::Arc;
 use terrane_policy::{Policy, PolicyOptions, PolicyStatus};
@@ -14,13 +18,38 @@ use terrane_types::SharedMap;
 /// Keyspaces by their id.
 pub(crate) type KeyspaceMap = SharedMap<KeyspaceId, Arc<KeyspaceInner>>;
 
+/// The part of a keyspace that its handles have for gets, so that these look for no keyspace. It outlives the keyspace,
+/// without what it shows.
+#[derive(Default)]
+pub(crate) struct KeyspaceReads {
+    pub access_stats: AccessStats,
+    /// Natively what gets in memory search; nothing of a keyspace that was dropped or closed.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub sources: Swap<Sources>,
+}
+
+impl KeyspaceReads {
+    fn show(&self, super_version: &SuperVersion) {
+        #[cfg(not(target_arch = "wasm32"))]
+        self.sources.replace(Some(super_version.sources.clone()));
+        let _ = super_version;
+    }
+
+    /// Shows nothing from now on.
+    pub fn hide(&self) {
+        #[cfg(not(target_arch = "wasm32"))]
+        self.sources.clear();
+    }
+}
+
 /// One keyspace of an open store.
 pub(crate) struct KeyspaceInner {
     pub id: KeyspaceId,
     pub name: String,
     pub policy: ArcSwap<Box<dyn Policy>>,
+    /// Replaced by [`KeyspaceInner::show`].
     pub super_version: ArcSwap<SuperVersion>,
-    pub access_stats: AccessStats,
+    pub reads: Arc<KeyspaceReads>,
     /// Kinds of its entries that not every keyspace has, by the features of the store that say so.
     pub features: AtomicU32,
     /// Histograms of tables, for a policy that reads them.
@@ -43,18 +72,28 @@ impl KeyspaceInner {
         let policy = options.planner(&record.name, &PolicyOptions::stored(&record.policy).0)?;
         tree.estimate_debt(options, &*policy, &record.policy_state);
         let active = Arc::new(options.memtable());
-        let (sealed, tree, filters) = (Vec::new(), Arc::new(tree), Arc::default());
-        let super_version = SuperVersion { active, sealed, tree, filters };
+        let super_version = SuperVersion::new(active, Vec::new(), Arc::new(tree), Arc::default());
+        let access_stats = AccessStats::of(&*policy);
+        let reads = KeyspaceReads { access_stats, ..KeyspaceReads::default() };
+        reads.show(&super_version);
         Ok(KeyspaceInner {
             id,
             name: record.name.clone(),
-            access_stats: AccessStats::of(&*policy),
+            reads: Arc::new(reads),
             features: AtomicU32::new(record.features),
             policy: ArcSwap::from_pointee(policy),
             super_version: ArcSwap::from_pointee(super_version),
             histograms: Mutex::default(),
             status_reported: Mutex::default(),
         })
+    }
+
+    /// Gives readers another super version. Holders of the state lock, and recovery, replace it.
+    pub fn show(&self, super_version: SuperVersion) {
+        let super_version = Arc::new(super_version);
+        self.super_version.store(super_version.clone());
+        // A reader that finds too little in memory takes the super version: it must not be older.
+        self.reads.show(&super_version);
     }
 
     /// Returns its tree as it is now.

@@ -1,7 +1,7 @@
 //! The live keyspaces, which readers and writers find without a lock.
 
 use crate::batch::WriteBatch;
-use crate::engine::{KeyspaceInner, KeyspaceMap, State};
+use crate::engine::{KeyspaceInner, KeyspaceMap, KeyspaceReads, State};
 use crate::error::{Closed, Result};
 use crate::features::MODES;
 use crate::keyspace::KeyspaceId;
@@ -57,6 +57,11 @@ impl Keyspaces {
         self.get(id).ok_or(Closed::Keyspace.into())
     }
 
+    /// Returns what handles of a keyspace have for its gets; what shows nothing for one that was dropped.
+    pub fn reads(&self, id: KeyspaceId) -> Arc<KeyspaceReads> {
+        self.live.load().get(&id).map_or_else(Arc::default, |keyspace| keyspace.reads.clone())
+    }
+
     /// Returns the shape of a keyspace's tree as it is now.
     ///
     /// # Errors
@@ -99,11 +104,14 @@ impl Keyspaces {
         let mut live = KeyspaceMap::clone(&self.live.load());
         live.remove(&keyspace.id);
         self.live.store(Arc::new(live));
+        keyspace.reads.hide();
     }
 
     /// Removes all: readers find nothing, and scans under way keep what they hold.
     pub fn clear(&self) {
+        let before = self.live.load_full();
         self.live.store(Arc::default());
+        before.values().for_each(|keyspace| keyspace.reads.hide());
     }
 
     /// Gives readers a keyspace's new tree, without `flushed`.
@@ -124,12 +132,9 @@ impl Keyspaces {
         }
         let stays = |m: &&Arc<Memtable>| flushed.is_none_or(|f| !Arc::ptr_eq(f, m));
         let sealed = super_version.sealed.iter().filter(stays).cloned().collect();
-        keyspace.super_version.store(Arc::new(SuperVersion {
-            active: super_version.active.clone(),
-            sealed,
-            tree,
-            filters: super_version.filters.clone(),
-        }));
+        let (active, filters) = (super_version.active.clone(), super_version.filters.clone());
+        drop(super_version);
+        keyspace.show(SuperVersion::new(active, sealed, tree, filters));
     }
 
     /// Whether a tree's level 0 is half full: its keyspace's policy may be asked before others.

@@ -56,7 +56,7 @@ pub(crate) use costs::Costs;
 pub(crate) use counters::Counters;
 pub(crate) use flushes::{Flushes, WrittenFlush};
 pub(crate) use health::Health;
-pub(crate) use keyspace::{KeyspaceInner, KeyspaceMap};
+pub(crate) use keyspace::{KeyspaceInner, KeyspaceMap, KeyspaceReads};
 pub(crate) use keyspaces::Keyspaces;
 pub(crate) use log::{Log, Recorded, Writer};
 pub(crate) use log_file::{HeldLog, SealedLog, SpareLog};

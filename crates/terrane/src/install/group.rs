@@ -121,7 +121,7 @@ pub(crate) fn end_group(
 ) {
     let Some(ended) = state.planner.end_group(number, group) else { return };
     if let Some(keyspace) = keyspaces.load().get(&ended.keyspace) {
-        keyspace.access_stats.give_back(&ended.unreported);
+        keyspace.reads.access_stats.give_back(&ended.unreported);
     }
     events.emit(|| Event::CompactionEnded { compaction: number });
 }

@@ -148,7 +148,7 @@ pub(crate) fn set_policy(engine: &Engine, id: KeyspaceId, policy: &PolicyOptions
         Change::PolicyState { keyspace: id, state: adopted },
     ];
     let mut state = edits.apply(changes, &[], &[])?;
-    keyspace.access_stats.watch_for(&*built);
+    keyspace.reads.access_stats.watch_for(&*built);
     keyspace.policy.store(Arc::new(built));
     state.planner.policy_changed(id);
     engine.emit(|| Event::PolicyChanged { keyspace: id, policy: policy.clone() });

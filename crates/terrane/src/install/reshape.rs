@@ -45,7 +45,7 @@ pub(super) fn install_reshape(engine: &Engine, id: KeyspaceId) -> Result<()> {
     engine.keyspaces.show(&state, &keyspace, tree, None);
     state.planner.end_reshape(id);
     if !own {
-        keyspace.access_stats.give_back(&observed);
+        keyspace.reads.access_stats.give_back(&observed);
     }
     let Reason { text: reason, terms } = reason;
     engine.emit(|| Event::LevelChanged { keyspace: id, change, reason, terms, observed });
@@ -61,7 +61,7 @@ pub(crate) fn abandon_reshape(engine: &Engine, id: KeyspaceId) {
     if let Some(PendingReshape { observed, .. }) = state.planner.end_reshape(id)
         && let Some(keyspace) = engine.keyspaces.load().get(&id)
     {
-        keyspace.access_stats.give_back(&observed);
+        keyspace.reads.access_stats.give_back(&observed);
     }
     drop(state);
     engine.background.notify_work();

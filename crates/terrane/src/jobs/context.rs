@@ -1,13 +1,13 @@
 //! Resources of jobs.
 
 use super::JobMemory;
-use crate::error::Result;
+use crate::error::{Closed, Result};
 use crate::event::{Event, EventStream};
 use crate::options::Options;
 use crate::storage::{File, FileId, Storage};
 use crate::table::{BlockCache, Table, TableFiles, TableOptions};
 use crate::version::{Ids, LiveTable, ObsoleteFile, ObsoleteFiles};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use terrane_policy::{TableId, TableInfo};
 
 /// All that jobs need of a store. They know nothing of the engine, which hands them out and installs
@@ -31,7 +31,7 @@ impl JobContext {
         ids: Arc<Ids>,
         options: &Arc<Options>,
     ) -> Arc<Self> {
-        let files = Arc::new(Files(storage.clone()));
+        let files = Arc::new(Files(Arc::downgrade(&storage)));
         let cache = Arc::new(BlockCache::new(options.cache_share(0)));
         let memory = JobMemory::new(options.clone(), cache.clone());
         let (table, events) = (options.table, EventStream::new(options.listener.clone()));
@@ -41,7 +41,7 @@ impl JobContext {
     /// The live table that is known by `info`.
     pub fn live_table(&self, info: Arc<TableInfo>) -> Arc<LiveTable> {
         let table = Table::new(info, self.files.clone(), self.cache.clone());
-        LiveTable::new(table, self.obsolete_files.clone())
+        LiveTable::new(table, self.obsolete_files.clone(), self.storage.clone())
     }
 
     /// Removes a file that nothing holds.
@@ -58,11 +58,11 @@ impl JobContext {
     }
 }
 
-/// The tables of a storage.
-struct Files(Arc<dyn Storage>);
+/// The tables of a storage, which the [`LiveTable`]s keep.
+struct Files(Weak<dyn Storage>);
 
 impl TableFiles for Files {
     fn open(&self, table: TableId) -> Result<Arc<dyn File>> {
-        self.0.open(FileId::table(table.0))
+        self.0.upgrade().ok_or(Closed::Store)?.open(FileId::table(table.0))
     }
 }

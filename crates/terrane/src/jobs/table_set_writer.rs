@@ -226,7 +226,6 @@ mod tests {
     use crate::storage::Directory;
     use crate::storage::Storage;
     use crate::storage::vfs::MemoryVfs;
-    use crate::sync::Pin;
     use terrane_policy::PrefixRule;
     use terrane_table::read::ReadTracer;
 
@@ -340,7 +339,7 @@ mod tests {
                     let key = n.to_le_bytes();
                     let hash = crate::table::key_hash(&key);
                     let (lend, tracer) = (&mut |_, _: &[u8]| (), &mut ReadTracer::default());
-                    table.find(&key, hash, 1, lend, tracer, &mut Pin::default()).unwrap();
+                    table.find(&key, hash, 1, lend, tracer).unwrap();
                     tracer.counts().filter_negatives == 0
                 })
                 .count()

@@ -1,5 +1,7 @@
 //! Lookups of keys at one moment, cursors and traces, over a super version. The search for a key is `search`.
 
+#[cfg(not(target_arch = "wasm32"))]
+use super::search::Shown;
 use super::search::{Found, Search};
 use crate::engine::{Background, Engine, KeyspaceInner, Keyspaces, Snapshots, StoreState};
 use crate::entry::{Millis, Seq, Tag};
@@ -29,7 +31,7 @@ fn live_keyspace(
 }
 
 #[cold]
-fn missing(store: &StoreState) -> Error {
+pub(super) fn missing(store: &StoreState) -> Error {
     let closed = store.lock_open().err();
     closed.unwrap_or_else(|| Closed::Keyspace.into())
 }
@@ -38,7 +40,7 @@ fn missing(store: &StoreState) -> Error {
 ///
 /// The caller takes the super version before. It pins everything that is visible at that time, so no merge can take a
 /// version away between the two.
-fn moment(snapshots: &Snapshots, background: &Background, at: Option<Reader>) -> Reader {
+pub(super) fn moment(snapshots: &Snapshots, background: &Background, at: Option<Reader>) -> Reader {
     let reader = at.unwrap_or_else(|| snapshots.present());
     if snapshots.clock.is_due(reader.now) {
         background.notify_work();
@@ -46,36 +48,10 @@ fn moment(snapshots: &Snapshots, background: &Background, at: Option<Reader>) ->
     reader
 }
 
-/// Returns the value of a key, now or at a snapshot's sequence.
-///
-/// # Errors
-/// Damage, an I/O error, or a keyspace that was dropped.
-pub(crate) fn get(
-    engine: &Engine,
-    keyspace: KeyspaceId,
-    key: &[u8],
-    at: Option<Reader>,
-) -> Result<Option<Vec<u8>>> {
-    lookup(engine, keyspace, 1, at)?.get(key)
-}
-
-/// Returns the value of a key and its version, now or at a snapshot's sequence.
-///
-/// # Errors
-/// The errors of [`get`].
-pub(crate) fn get_versioned(
-    engine: &Engine,
-    keyspace: KeyspaceId,
-    key: &[u8],
-    at: Option<Reader>,
-) -> Result<Option<Versioned>> {
-    lookup(engine, keyspace, 1, at)?.get_versioned(key)
-}
-
 /// Returns the value of a key and every step that led to it.
 ///
 /// # Errors
-/// The errors of [`get`].
+/// Damage, an I/O error, or a keyspace that was dropped.
 pub(crate) fn trace_get(
     engine: &Engine,
     keyspace: KeyspaceId,
@@ -88,8 +64,11 @@ pub(crate) fn trace_get(
     let mut tracer = ReadTracer::tracing();
     let mut value = Vec::new();
     let operator = engine.options.merge_operator.as_ref();
-    let found = Search::new(&super_version, key, reader, operator)
-        .value(&mut |found| value.extend_from_slice(found), &mut tracer)?;
+    let found = Search::new(&super_version, key, reader, operator).value(
+        0,
+        &mut |found| value.extend_from_slice(found),
+        &mut tracer,
+    )?;
     let mut trace = Trace::at(reader.at);
     trace.append(tracer);
     Ok((found.map(|_| value), trace))
@@ -98,7 +77,7 @@ pub(crate) fn trace_get(
 /// Returns the values of several keys at one moment, in the order of the keys.
 ///
 /// # Errors
-/// The errors of [`get`].
+/// The errors of [`trace_get`].
 pub(crate) fn get_many(
     engine: &Engine,
     keyspace: KeyspaceId,
@@ -122,10 +101,10 @@ pub(crate) fn lookup(
     // Borrowed: a reference that is counted would be one that all threads count.
     let keyspaces = engine.keyspaces.load();
     let keyspace = keyspaces.get(&keyspace).ok_or_else(|| missing(&engine.state))?;
-    if keyspace.access_stats.looked_up(keys) {
+    if keyspace.reads.access_stats.looked_up(keys) {
         engine.background.notify_reads_due();
     }
-    let tracer = ReadTracer::default().watching(keyspace.access_stats.watched());
+    let tracer = ReadTracer::default().watching(keyspace.reads.access_stats.watched());
     let super_version = keyspace.super_version.load();
     let reader = moment(&engine.snapshots, &engine.background, at);
     let (sums, operator) = (&engine.counters.gets, engine.options.merge_operator.as_ref());
@@ -166,10 +145,10 @@ pub(crate) fn cursor(
     // Borrowed, as for a lookup.
     let keyspaces = engine.keyspaces.load();
     let keyspace = keyspaces.get(&keyspace).ok_or_else(|| missing(&engine.state))?;
-    if keyspace.access_stats.scanned() {
+    if keyspace.reads.access_stats.scanned() {
         engine.background.notify_reads_due();
     }
-    let watched = keyspace.access_stats.watched();
+    let watched = keyspace.reads.access_stats.watched();
     let super_version = keyspace.super_version.load_full();
     let reader = moment(&engine.snapshots, &engine.background, at);
     let whole = ReadTracer::adding_to(engine.counters.scans.clone());
@@ -262,12 +241,12 @@ impl<'a> View<'a> {
 
 /// Lookups of keys of one keyspace, all at one moment. It pins the files that it may read: drop it soon.
 pub struct Lookup<'a> {
-    super_version: Loaded<SuperVersion>,
-    reader: Reader,
-    tracer: ReadTracer,
+    pub(super) super_version: Loaded<SuperVersion>,
+    pub(super) reader: Reader,
+    pub(super) tracer: ReadTracer,
     /// Counters to add to at the end.
-    sums: &'a ReadCounters,
-    operator: Option<&'a MergeOperator>,
+    pub(super) sums: &'a ReadCounters,
+    pub(super) operator: Option<&'a MergeOperator>,
 }
 
 impl Lookup<'_> {
@@ -354,9 +333,33 @@ impl Lookup<'_> {
         Ok(self.find(key, &mut |value| out.extend_from_slice(value))?.is_some())
     }
 
-    fn find(&mut self, key: &[u8], lend: &mut dyn FnMut(&[u8])) -> Result<Option<Found>> {
+    pub(super) fn find(
+        &mut self,
+        key: &[u8],
+        lend: &mut dyn FnMut(&[u8]),
+    ) -> Result<Option<Found>> {
         let Lookup { super_version, tracer, operator, .. } = self;
-        Search::new(super_version, key, self.reader, *operator).value(lend, tracer)
+        Search::new(super_version, key, self.reader, *operator).value(0, lend, tracer)
+    }
+
+    /// Continues a search in memory, of the sources of this super version, where it stopped.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn find_rest(
+        &mut self,
+        key: &[u8],
+        rest: Shown,
+        lend: &mut dyn FnMut(&[u8]),
+    ) -> Result<Option<Found>> {
+        let Lookup { super_version, tracer, operator, .. } = self;
+        let search = Search::new(super_version, key, self.reader, *operator);
+        match rest {
+            Shown::Known(found) => Ok(found),
+            Shown::Unread(place) => search.unread_at(place).value(place, lend, tracer),
+            Shown::Operand(merged, seq, place) => {
+                lend(&search.join(merged, place, tracer)?);
+                Ok(Some((seq, None)))
+            }
+        }
     }
 
     /// Returns whether a key was written after `since`, deletes included; see [`Lookup::changed`].

@@ -1,11 +1,11 @@
 //! Reading: gets, scans, and their traces.
 
+mod get;
 mod lookup;
 mod scan;
 mod search;
 
+pub(crate) use get::Get;
 pub use lookup::{Lookup, TryGet, Versioned};
-pub(crate) use lookup::{
-    cursor, get, get_many, get_versioned, lookup, trace_get, trace_seek, view,
-};
+pub(crate) use lookup::{cursor, get_many, lookup, trace_get, trace_seek, view};
 pub use scan::{Cursor, Scan};

@@ -3,8 +3,12 @@
 use crate::entry::{MAX_SEQ, Millis, Seq, Tag, value_of};
 use crate::error::Result;
 use crate::operand::{self, Function, MergeOperator, Merged};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::sync::Pinned;
 use crate::table::key_hash;
-use crate::version::SuperVersion;
+use crate::version::{SoughtKey, Sources};
+#[cfg(not(target_arch = "wasm32"))]
+use terrane_table::read::ReadCounts;
 use terrane_table::read::{Joined, ReadTracer, Reader, Sight, join, sight};
 
 /// The sequence number of a value, and the time at which it expires.
@@ -12,13 +16,15 @@ pub(super) type Found = (Seq, Option<Millis>);
 
 /// A search for a key, as a reader.
 pub(super) struct Search<'a> {
-    super_version: &'a SuperVersion,
+    sources: &'a Sources,
     key: &'a [u8],
     hash: u64,
     reader: Reader,
     /// The sequence number of the newest range delete of the key; what is older has no effect.
     least: Seq,
     operator: Option<&'a MergeOperator>,
+    /// A place of which memory has too little.
+    unread: Option<usize>,
 }
 
 /// The newest version of a key, to a reader.
@@ -30,20 +36,40 @@ enum Seen {
     Nothing(Option<Millis>),
 }
 
+/// Result of a search in memory.
+#[cfg(not(target_arch = "wasm32"))]
+pub(super) enum Shown {
+    /// The key has this value, which was lent, or none.
+    Known(Option<Found>),
+    /// The key has an operand, with its sequence number, at a place; what is below it is not searched.
+    Operand(Merged, Seq, usize),
+    /// The places from this one on are not searched.
+    Unread(usize),
+}
+
 impl<'a> Search<'a> {
     pub fn new(
-        super_version: &'a SuperVersion,
+        sources: &'a Sources,
         key: &'a [u8],
         reader: Reader,
         operator: Option<&'a MergeOperator>,
     ) -> Self {
-        let least = super_version.deleted(key, reader.at);
-        Search { super_version, key, hash: key_hash(key), reader, least, operator }
+        let least = sources.deleted(key, reader.at);
+        Search { sources, key, hash: key_hash(key), reader, least, operator, unread: None }
     }
 
-    /// Lends the value of the key to `lend`, as the reader sees it; returns its version, if there is one.
+    /// The same, of which memory is known to have too little at a place.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn unread_at(mut self, place: usize) -> Self {
+        self.unread = Some(place);
+        self
+    }
+
+    /// Lends the value of the key to `lend`, as the reader sees it; returns its version, if there is one. Places before
+    /// `first` are not searched.
     pub fn value(
         &self,
+        first: usize,
         lend: &mut dyn FnMut(&[u8]),
         tracer: &mut ReadTracer,
     ) -> Result<Option<Found>> {
@@ -52,7 +78,7 @@ impl<'a> Search<'a> {
         }
         let mut seen = Ok(Seen::Nothing(None));
         let see = &mut |tag, stored: &[u8]| seen = self.see(tag, stored, lend);
-        let Some((tag, place)) = self.newest(0, self.reader.at, see, tracer)? else {
+        let Some((tag, place)) = self.newest(first, self.reader.at, see, tracer)? else {
             return Ok(None);
         };
         match seen? {
@@ -66,6 +92,49 @@ impl<'a> Search<'a> {
                 Ok(None)
             }
         }
+    }
+
+    /// Searches memory alone, and lends the value if it is known then. `counts` count it, but for what is left.
+    ///
+    /// # Errors
+    /// Damage.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline]
+    pub fn shown(
+        &self,
+        lend: &mut dyn FnMut(&[u8]),
+        watching: bool,
+        counts: &mut ReadCounts,
+        pinned: &Pinned,
+    ) -> Result<Shown> {
+        let Search { sources, key, hash, reader: Reader { at, .. }, least, .. } = *self;
+        let known = |seen: Seen, tag: Tag, place| match seen {
+            Seen::Value(expires_at) => Shown::Known(Some((tag.seq(), expires_at))),
+            Seen::Operand(merged) => Shown::Operand(merged, tag.seq(), place),
+            Seen::Nothing(_) => Shown::Known(None),
+        };
+        let mut memtables = 0;
+        for memtable in sources.memtables() {
+            memtables += 1;
+            if memtable.may_contain(hash)
+                && let Some((tag, stored)) = memtable.get(key, at)
+            {
+                if tag.seq() < least {
+                    return Ok(Shown::Known(None));
+                }
+                return Ok(known(self.see(tag, stored, lend)?, tag, memtables - 1));
+            }
+        }
+        counts.operations += 1;
+        let mut seen = Ok(Seen::Nothing(None));
+        let see = &mut |tag, stored: &[u8]| seen = self.see(tag, stored, lend);
+        let sought = SoughtKey { key, hash, at, least, watching, unread: None };
+        let filters = &sources.filters;
+        Ok(match sources.runs.get_shown(sought, 0, see, counts, filters, pinned) {
+            Ok(None) => Shown::Known(None),
+            Ok(Some((tag, run))) => known(seen?, tag, memtables + run),
+            Err(run) => Shown::Unread(memtables + run),
+        })
     }
 
     /// Lends a version that is a value.
@@ -86,7 +155,12 @@ impl<'a> Search<'a> {
 
     /// Returns what operands make of the value below them. They were found at `place`.
     #[cold]
-    fn join(&self, merged: Merged, mut place: usize, tracer: &mut ReadTracer) -> Result<Vec<u8>> {
+    pub fn join(
+        &self,
+        merged: Merged,
+        mut place: usize,
+        tracer: &mut ReadTracer,
+    ) -> Result<Vec<u8>> {
         let (mut merged, mut stored) = (merged, Vec::new());
         loop {
             // What is older there was joined with it, unless a merge operator was not asked or made it too long.
@@ -120,9 +194,9 @@ impl<'a> Search<'a> {
         lend: &mut dyn FnMut(Tag, &[u8]),
         tracer: &mut ReadTracer,
     ) -> Result<Option<(Tag, usize)>> {
-        let Search { super_version, key, hash, least, .. } = *self;
+        let Search { sources, key, hash, least, .. } = *self;
         let mut memtables = 0;
-        for (place, memtable) in super_version.memtables().enumerate() {
+        for (place, memtable) in sources.memtables().enumerate() {
             memtables += 1;
             let is_older = least > 0 && memtable.last_seq().is_none_or(|last| last < least);
             if place < first || is_older {
@@ -145,9 +219,9 @@ impl<'a> Search<'a> {
             tracer.tables();
         }
         let runs = first.saturating_sub(memtables);
-        let tree = &super_version.tree;
-        let found =
-            tree.get((key, hash), (least, at), runs, lend, tracer, &super_version.filters)?;
+        let unread = self.unread.and_then(|place| place.checked_sub(memtables));
+        let sought = SoughtKey { key, hash, at, least, watching: tracer.watches(), unread };
+        let found = sources.runs.get(sought, runs, lend, tracer, &sources.filters)?;
         Ok(found.map(|(tag, run)| (tag, memtables + run)))
     }
 }

@@ -217,7 +217,7 @@ fn show_replayed(engine: &Engine, memtables: &Memtables) {
             let super_version = keyspace.super_version.load_full();
             let (sealed, tree) = (super_version.sealed.clone(), super_version.tree.clone());
             let (active, filters) = (memtable.clone(), super_version.filters.clone());
-            keyspace.super_version.store(Arc::new(SuperVersion { active, sealed, tree, filters }));
+            keyspace.show(SuperVersion::new(active, sealed, tree, filters));
             engine.memtables.add(memtable.bytes() as u64);
             if n + 1 < list.len()
                 && let Some(through) = memtable.last_seq()

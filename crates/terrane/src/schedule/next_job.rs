@@ -90,7 +90,7 @@ fn next_other(engine: &Engine) -> Option<Work> {
         }
         let keyspaces = engine.keyspaces.load();
         if engine.background.take_reads_due() {
-            let due = keyspaces.values().filter(|keyspace| keyspace.access_stats.take_due());
+            let due = keyspaces.values().filter(|keyspace| keyspace.reads.access_stats.take_due());
             due.for_each(|keyspace| state.planner.queue(keyspace.id));
         }
         if engine.snapshots.clock.take_due() {

@@ -82,7 +82,7 @@ pub(crate) fn next_plan_request(
             policy: keyspace.policy.load_full(),
             remembered: record.map_or_else(Vec::new, |record| record.policy_state.clone()),
             running: state.planner.running(id),
-            observed: keyspace.access_stats.observed(&tree),
+            observed: keyspace.reads.access_stats.observed(&tree),
             fresh: RunId(engine.ids.next()),
             refused: state.planner.refusals(id),
             oldest_snapshot: engine.snapshots.oldest(),
@@ -152,7 +152,7 @@ pub(crate) fn ask_policy(engine: &Engine, mut request: PlanRequest) -> Option<Wo
     }
     let PlanRequest { keyspace, policy, mut observed, .. } = request;
     if own {
-        keyspace.access_stats.take(&observed);
+        keyspace.reads.access_stats.take(&observed);
     } else {
         observed = Observed::default();
     }
@@ -270,7 +270,7 @@ pub(crate) fn plan_flush(engine: &Engine, id: KeyspaceId, memtable: &Memtable) -
         shape: &record.shape,
         state: &record.policy_state,
         running: &running,
-        observed: &keyspace.access_stats.observed(&keyspace.super_version.load().tree),
+        observed: &keyspace.reads.access_stats.observed(&keyspace.super_version.load().tree),
         filter_bits: engine.options.table.filter_bits_per_key,
         workers: engine.background.workers(),
         l0_stop_trigger: engine.options.l0_stop_trigger,

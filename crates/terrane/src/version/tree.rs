@@ -5,20 +5,16 @@
 //! file becomes obsolete when the edit that dropped it is durable and no tree holds it: the
 //! last holder adds it to the [`ObsoleteFiles`], from which the engine makes removal jobs.
 
-use super::{FilterCounters, KeyspaceRecord};
-use crate::entry::{Seq, Tag};
+use super::{KeyspaceRecord, Run, Runs};
 use crate::error::Result;
-use crate::storage::FileId;
+use crate::storage::{FileId, Storage};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::lock;
-use crate::sync::{Mutex, Pin};
+use crate::sync::{Mutex, lock};
 use crate::table::{BlockCache, ReadPattern, RunCursor, RunTables, Table};
 use crate::vec_map::VecMap;
 use std::ops::Bound;
 use std::sync::{Arc, OnceLock};
-use terrane_policy::{
-    Destination, Place, Placed, Policy, RunId, Sequence, Shape, TableId, TableInfo,
-};
+use terrane_policy::{Destination, Place, Placed, Policy, Sequence, Shape, TableId, TableInfo};
 use terrane_table::read::{KeyRange, ReadTracer};
 use terrane_types::range_deletes::{End, RangeDeletes};
 
@@ -97,13 +93,20 @@ pub struct LiveTable {
     table: Arc<Table>,
     dropped: AtomicBool,
     obsolete_files: Arc<ObsoleteFiles>,
+    /// Keeps the storage, in which the table opens its file. The table does not, since a get in memory may have it for
+    /// a moment longer.
+    _storage: Arc<dyn Storage>,
 }
 
 impl LiveTable {
     /// Takes charge of a table.
-    pub fn new(table: Table, obsolete_files: Arc<ObsoleteFiles>) -> Arc<Self> {
-        let dropped = AtomicBool::new(false);
-        Arc::new(LiveTable { table: Arc::new(table), dropped, obsolete_files })
+    pub fn new(
+        table: Table,
+        obsolete_files: Arc<ObsoleteFiles>,
+        storage: Arc<dyn Storage>,
+    ) -> Arc<Self> {
+        let (table, dropped) = (Arc::new(table), AtomicBool::new(false));
+        Arc::new(LiveTable { table, dropped, obsolete_files, _storage: storage })
     }
 
     /// Says that an edit has dropped the table, and is durable.
@@ -127,22 +130,13 @@ impl Drop for LiveTable {
     }
 }
 
-/// A sorted run with its tables, in key order.
-struct LiveRun {
-    level: usize,
-    id: RunId,
-    tables: RunTables,
-    /// The same, with what is known of them.
-    live: Sequence<Arc<LiveTable>>,
-}
-
 /// A shape with its tables.
 #[derive(Default)]
 pub struct Tree {
     shape: Arc<Shape>,
-    range_deletes: RangeDeletes,
-    /// Runs newest first, over all levels.
-    runs: Vec<LiveRun>,
+    runs: Arc<Runs>,
+    /// The tables of the runs, run by run, with what is known of them.
+    live: Vec<Sequence<Arc<LiveTable>>>,
     /// Depth of level 0, once a policy that stalls by it was asked.
     level0_depth: OnceLock<usize>,
     /// Bytes that wait to be compacted.
@@ -161,25 +155,35 @@ impl Tree {
             opened.get(&info.id).copied().or_else(|| self.table(info.id)).cloned()
         };
         let before = self.shape.runs();
-        let mut runs: Vec<LiveRun> = Vec::new();
+        let (mut runs, mut all_live) = (Vec::new(), Vec::new());
         for (Destination { level, run: id }, run) in shape.runs() {
-            let old = self.runs.iter().zip(&before).find(|(live, _)| live.id == id);
-            let made = old.map(|(live, (_, run))| (run.tables(), &live.live));
+            let old = self.live_runs().zip(&before).find(|((old, _), _)| old.id == id);
+            let made = old.map(|((_, live), (_, run))| (run.tables(), live));
             let live = Sequence::made_of(run.tables(), made, find);
             debug_assert_eq!(live.len(), run.tables().len(), "every table of a shape is there");
-            let before = old.map(|(old, _)| &old.tables);
-            let made = old.map(|(old, _)| (&old.live, &*old.tables));
+            let before = old.map(|((old, _), _)| &old.tables);
+            let made = old.map(|((old, live), _)| (live, &*old.tables));
             let tables = Sequence::made_of(&live, made, |live| Some(live.table.clone()));
             let tables = RunTables::new(tables, before);
-            runs.push(LiveRun { level, id, tables, live });
+            runs.push(Run { level, id, tables });
+            all_live.push(live);
         }
         Tree {
             shape,
-            range_deletes: record.range_deletes.clone(),
-            runs,
+            runs: Arc::new(Runs { runs, range_deletes: record.range_deletes.clone() }),
+            live: all_live,
             level0_depth: OnceLock::new(),
             pending_bytes: AtomicU64::new(0),
         }
+    }
+
+    /// The runs, with their tables.
+    pub(crate) fn runs(&self) -> &Arc<Runs> {
+        &self.runs
+    }
+
+    fn live_runs(&self) -> impl Iterator<Item = (&Run, &Sequence<Arc<LiveTable>>)> {
+        self.runs.runs.iter().zip(&self.live)
     }
 
     /// The shape.
@@ -191,7 +195,7 @@ impl Tree {
     /// The range deletes that hide entries of tables.
     #[must_use]
     pub fn range_deletes(&self) -> &RangeDeletes {
-        &self.range_deletes
+        &self.runs.range_deletes
     }
 
     /// Runs that wait in level 0.
@@ -227,54 +231,14 @@ impl Tree {
     #[must_use]
     pub fn table(&self, id: TableId) -> Option<&Arc<LiveTable>> {
         let Placed { table, place } = self.shape.table(id)?;
-        let is_there = |run: &&LiveRun| (run.level, run.id) == (place.level, place.run);
-        let run = self.runs.iter().find(is_there)?;
-        run.live.get(run.tables.partition_point(|t| t.info().smallest < table.smallest))
+        let is_there = |run: &Run| (run.level, run.id) == (place.level, place.run);
+        let (run, live) = self.live_runs().find(|(run, _)| is_there(run))?;
+        live.get(run.tables.partition_point(|t| t.info().smallest < table.smallest))
     }
 
     /// Every live table.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<LiveTable>> {
-        self.runs.iter().flat_map(|run| &run.live)
-    }
-
-    /// Returns the tag of the newest version of `key`, whose [`key_hash`](crate::table::key_hash) is `hash`, that a
-    /// reader at `seq` sees, tombstones included, unless its number is below `least`, and the index of its run. Lends
-    /// the value to `lend`. Runs before the `first` are left out. `counters` count what filters say.
-    ///
-    /// # Errors
-    /// Damage or an I/O error.
-    pub fn get(
-        &self,
-        (key, hash): (&[u8], u64),
-        (least, seq): (Seq, Seq),
-        first: usize,
-        lend: &mut dyn FnMut(Tag, &[u8]),
-        tracer: &mut ReadTracer,
-        counters: &FilterCounters,
-    ) -> Result<Option<(Tag, usize)>> {
-        let mut pin = Pin::default();
-        let counters = counters.own();
-        let lend = &mut |tag: Tag, stored: &[u8]| {
-            if tag.seq() >= least {
-                lend(tag, stored);
-            }
-        };
-        for (place, run) in self.runs.iter().enumerate().skip(first) {
-            let table = run.tables.covering(key);
-            tracer.run(run.level, run.id, table.map(|table| table.info().id));
-            let Some(table) = table else { continue };
-            if least > 0 && table.info().last_seq < least {
-                continue;
-            }
-            let found = table.find(key, hash, seq, lend, tracer, &mut pin)?;
-            if let Some(verdict) = tracer.verdict() {
-                counters.add(run.level, verdict);
-            }
-            if let Some(tag) = found {
-                return Ok(Some((tag, place)).filter(|(tag, _)| tag.seq() >= least));
-            }
-        }
-        Ok(None)
+        self.live.iter().flatten()
     }
 
     /// About how many bytes of tables hold the keys of a range. In each run the tables at its bounds
@@ -284,7 +248,7 @@ impl Tree {
     /// Damage or an I/O error.
     pub fn approximate_size(&self, range: &KeyRange) -> Result<u64> {
         let mut sum = 0;
-        for (live, (_, run)) in self.runs.iter().zip(self.shape.runs()) {
+        for (live, (_, run)) in self.runs.runs.iter().zip(self.shape.runs()) {
             let tables = &live.tables;
             let from = tables.partition_point(|t| !range.above_start(&t.info().largest));
             let to = tables.partition_point(|t| range.below_end(&t.info().smallest));
@@ -310,10 +274,10 @@ impl Tree {
     }
 
     /// About how many bytes of a run in a range are hidden by range deletes, in tables that are older than these.
-    fn hidden_bytes(&self, run: &LiveRun, range: &KeyRange) -> Result<u64> {
+    fn hidden_bytes(&self, run: &Run, range: &KeyRange) -> Result<u64> {
         let Some((from, to)) = range.half_open() else { return Ok(0) };
         let mut sum = 0;
-        for part in self.range_deletes.slice(&from, &End::before(to.as_deref())).fragments() {
+        for part in self.range_deletes().slice(&from, &End::before(to.as_deref())).fragments() {
             let first = run.tables.partition_point(|t| *t.info().largest < *part.from);
             let end = run.tables.partition_point(|t| !part.to.is_at_most(&t.info().smallest));
             let older = run.tables.range(first, end).filter(|t| t.info().last_seq < part.newest());
@@ -336,7 +300,7 @@ impl Tree {
         pattern: ReadPattern,
         tracer: impl Fn() -> ReadTracer,
     ) -> impl ExactSizeIterator<Item = RunCursor> {
-        self.runs.iter().map(move |run| {
+        self.runs.runs.iter().map(move |run| {
             let mut tracer = tracer();
             tracer.run(run.level, run.id, None);
             RunCursor::with_tracer(run.tables.clone(), pattern, tracer)
@@ -358,13 +322,13 @@ fn bytes_through(table: &Table, bound: &Bound<Vec<u8>>) -> Result<Option<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::Kind;
+    use crate::entry::{Kind, Tag};
     use crate::jobs::{JobContext, TableSetWriter};
     use crate::keyspace::KeyspaceId;
     use crate::storage::vfs::MemoryVfs;
-    use crate::storage::{Directory, FileKind, Storage};
+    use crate::storage::{Directory, FileKind};
     use crate::version::Histograms;
-    use terrane_policy::ShapeEdit;
+    use terrane_policy::{RunId, ShapeEdit};
 
     /// A tree of three runs of nine tables, ten one-byte keys each, and the tables.
     fn of_three_runs(obsolete_files: Arc<ObsoleteFiles>) -> (Tree, Vec<Arc<LiveTable>>) {

@@ -1,7 +1,6 @@
 //! Searches of gets, and their traces.
 
 use super::*;
-use crate::sync::Pin;
 use crate::trace::{ReadCounts, ReadTracer, Step};
 
 /// The even keys below 200 with versions 10 and 20, in some partitions.
@@ -24,9 +23,9 @@ fn versions(filter_bits: u32) -> Arc<Table> {
 fn get(table: &Table, key: u32, at: Seq) -> (Vec<Step>, ReadCounts) {
     let mut tracer = ReadTracer::tracing();
     let key = key.to_be_bytes();
-    let (mut lent, pin) = (Vec::new(), &mut Pin::default());
+    let mut lent = Vec::new();
     let lend = &mut |tag, value: &[u8]| lent.push((tag, value.len()));
-    let found = table.find(&key, key_hash(&key), at, lend, &mut tracer, pin).unwrap();
+    let found = table.find(&key, key_hash(&key), at, lend, &mut tracer).unwrap();
     assert_eq!(lent, found.into_iter().map(|tag| (tag, 30)).collect::<Vec<_>>());
     let counts = *tracer.counts();
     let mut steps = tracer.take_steps();
@@ -118,9 +117,9 @@ fn a_table_counts_watched_reads_that_its_filter_lets_pass() {
         let key = |key: u32| key.to_be_bytes();
         let find = |wanted: u32, watching: bool| {
             let mut tracer = ReadTracer::default().watching(watching);
-            let (key, pin) = (key(wanted), &mut Pin::default());
+            let key = key(wanted);
             let lend = &mut |_, _: &[u8]| ();
-            table.find(&key, key_hash(&key), MAX_SEQ, lend, &mut tracer, pin).unwrap();
+            table.find(&key, key_hash(&key), MAX_SEQ, lend, &mut tracer).unwrap();
             table.reads()
         };
         assert_eq!([find(50, false), find(50, true), find(0, true)], [0, 1, 2]);

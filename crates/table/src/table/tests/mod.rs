@@ -11,7 +11,7 @@ mod scans;
 
 use super::block::Block;
 use super::*;
-use crate::entry::{Kind, MAX_SEQ, Seq, Tag};
+use crate::entry::{Kind, MAX_SEQ, Seq, Tag, head};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 use crate::read::Cursor;
@@ -328,7 +328,7 @@ proptest! {
         for key in others.chain(keys.iter().map(|key| key.to_vec())) {
             let covers = |table: &&Arc<Table>| table.info().spans(&key);
             let id = |table: &Arc<Table>| table.info().id;
-            prop_assert_eq!(run.covering(&key).map(id), parts.iter().find(covers).map(id));
+            prop_assert_eq!(run.covering(&key, head(&key)).map(id), parts.iter().find(covers).map(id));
         }
         let whole = ReadPattern::Compaction { readahead: MAX_READAHEAD_BYTES };
         compare_steps(&mut RunCursor::new(parts.clone(), whole), &entries, &steps);

@@ -38,7 +38,7 @@ impl Policy for Deepens {
 fn point_reads(db: &Db) -> u64 {
     let keyspaces = db.engine().keyspaces.load();
     let keyspace = keyspaces.get(&db.default_keyspace().id()).unwrap();
-    keyspace.access_stats.observed(&Tree::default()).point_reads
+    keyspace.reads.access_stats.observed(&Tree::default()).point_reads
 }
 
 #[test]
