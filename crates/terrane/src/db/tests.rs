@@ -5,8 +5,8 @@
 //! (`jobs`), who runs them (`executors`), flushes beside merges (`lanes`), and what becomes of their panics
 //! (`panics`); conditional batches (`conditions`), deletes of ranges (`range_deletes`), and calls that wait
 //! for nothing (`trying`); files to be removed, and failures (`faults`); handles (`handles`), and the places that
-//! they are opened at (`paths`); stores of many keyspaces (`many_keyspaces`); published faults of other stores
-//! (`rivals`).
+//! they are opened at (`paths`); stores of many keyspaces (`many_keyspaces`); gets and writes that events report
+//! (`operations`); published faults of other stores (`rivals`).
 
 mod backpressure;
 mod blocked;
@@ -24,6 +24,7 @@ mod lost_logs;
 mod many_keyspaces;
 mod memory;
 mod merges;
+mod operations;
 mod panics;
 mod paths;
 mod range_deletes;

@@ -6,7 +6,7 @@ use crate::keyspace::KeyspaceId;
 use crate::options::Options;
 use crate::sync::atomic::AtomicU32;
 use crate::sync::{ArcSwap, Mutex};
-use crate::version::{Histograms, KeyspaceRecord, SuperVersion, Tree};
+use crate::version::{Histograms, KeyspaceRecord, Samples, SuperVersion, Tree};
 use std::sync::Arc;
 use terrane_policy::{Policy, PolicyOptions, PolicyStatus};
 use terrane_types::SharedMap;
@@ -44,7 +44,8 @@ impl KeyspaceInner {
         tree.estimate_debt(options, &*policy, &record.policy_state);
         let active = Arc::new(options.memtable());
         let (sealed, tree, filters) = (Vec::new(), Arc::new(tree), Arc::default());
-        let super_version = SuperVersion { active, sealed, tree, filters };
+        let samples = Samples::new(id, &filters);
+        let super_version = SuperVersion { active, sealed, tree, filters, samples };
         Ok(KeyspaceInner {
             id,
             name: record.name.clone(),

@@ -129,6 +129,7 @@ impl Keyspaces {
             sealed,
             tree,
             filters: super_version.filters.clone(),
+            samples: super_version.samples.clone(),
         }));
     }
 

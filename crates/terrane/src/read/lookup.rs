@@ -4,13 +4,14 @@ use super::search::{Found, Search};
 use crate::engine::{Background, Engine, KeyspaceInner, Keyspaces, Snapshots, StoreState};
 use crate::entry::{Millis, Seq, Tag};
 use crate::error::{Closed, Error, ErrorKind, Result};
+use crate::event::EventStream;
 use crate::keyspace::KeyspaceId;
 use crate::operand::MergeOperator;
 use crate::read::Cursor;
 use crate::sync::Loaded;
 use crate::table::ReadPattern;
 use crate::vec_map::VecMap;
-use crate::version::SuperVersion;
+use crate::version::{Kind, SuperVersion};
 use std::ops::{Bound, RangeInclusive};
 use std::sync::Arc;
 use terrane_table::cursor::Cursor as TableCursor;
@@ -129,7 +130,8 @@ pub(crate) fn lookup(
     let super_version = keyspace.super_version.load();
     let reader = moment(&engine.snapshots, &engine.background, at);
     let (sums, operator) = (&engine.counters.gets, engine.options.merge_operator.as_ref());
-    Ok(Lookup { super_version, reader, tracer, sums, operator })
+    let events = &engine.jobs.events;
+    Ok(Lookup { super_version, reader, tracer, sums, operator, events })
 }
 
 /// Returns the keyspaces as they are now, all at one moment.
@@ -268,6 +270,8 @@ pub struct Lookup<'a> {
     /// Counters to add to at the end.
     sums: &'a ReadCounters,
     operator: Option<&'a MergeOperator>,
+    /// Receives what is sampled.
+    events: &'a EventStream,
 }
 
 impl Lookup<'_> {
@@ -355,8 +359,15 @@ impl Lookup<'_> {
     }
 
     fn find(&mut self, key: &[u8], lend: &mut dyn FnMut(&[u8])) -> Result<Option<Found>> {
-        let Lookup { super_version, tracer, operator, .. } = self;
-        Search::new(super_version, key, self.reader, *operator).value(lend, tracer)
+        let Lookup { super_version, tracer, operator, events, .. } = self;
+        let sampled = super_version.samples.start(Kind::Get, events);
+        let found = Search::new(super_version, key, self.reader, *operator).value(lend, tracer);
+        if let Some(began) = sampled
+            && found.is_ok()
+        {
+            super_version.samples.end(Kind::Get, began, key, events);
+        }
+        found
     }
 
     /// Returns whether a key was written after `since`, deletes included; see [`Lookup::changed`].

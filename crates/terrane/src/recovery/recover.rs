@@ -217,7 +217,9 @@ fn show_replayed(engine: &Engine, memtables: &Memtables) {
             let super_version = keyspace.super_version.load_full();
             let (sealed, tree) = (super_version.sealed.clone(), super_version.tree.clone());
             let (active, filters) = (memtable.clone(), super_version.filters.clone());
-            keyspace.super_version.store(Arc::new(SuperVersion { active, sealed, tree, filters }));
+            let samples = super_version.samples.clone();
+            let next = SuperVersion { active, sealed, tree, filters, samples };
+            keyspace.super_version.store(Arc::new(next));
             engine.memtables.add(memtable.bytes() as u64);
             if n + 1 < list.len()
                 && let Some(through) = memtable.last_seq()

@@ -1,6 +1,6 @@
 //! State that readers of a keyspace hold.
 
-use super::{FilterCounters, Tree};
+use super::{FilterCounters, SharedSamples, Tree};
 use crate::entry::Seq;
 use crate::memtable::Memtable;
 use std::sync::Arc;
@@ -17,6 +17,8 @@ pub(crate) struct SuperVersion {
     pub tree: Arc<Tree>,
     /// Those of the keyspace, which all its super versions share.
     pub filters: Arc<FilterCounters>,
+    /// Samples of its operations, which all share as well.
+    pub samples: SharedSamples,
 }
 
 impl SuperVersion {

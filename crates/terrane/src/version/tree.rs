@@ -19,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 use terrane_policy::{
     Destination, Place, Placed, Policy, RunId, Sequence, Shape, TableId, TableInfo,
 };
-use terrane_table::read::{KeyRange, ReadTracer};
+use terrane_table::read::{KeyRange, ReadCounts, ReadTracer};
 use terrane_types::range_deletes::{End, RangeDeletes};
 
 /// A file that nothing holds.
@@ -239,7 +239,7 @@ impl Tree {
 
     /// Returns the tag of the newest version of `key`, whose [`key_hash`](crate::table::key_hash) is `hash`, that a
     /// reader at `seq` sees, tombstones included, unless its number is below `least`, and the index of its run. Lends
-    /// the value to `lend`. Runs before the `first` are left out. `counters` count what filters say.
+    /// the value to `lend`. Runs before the `first` are left out. `counters` count what filters say, and blocks read.
     ///
     /// # Errors
     /// Damage or an I/O error.
@@ -266,10 +266,11 @@ impl Tree {
             if least > 0 && table.info().last_seq < least {
                 continue;
             }
+            let before = *tracer.counts();
             let found = table.find(key, hash, seq, lend, tracer, &mut pin)?;
-            if let Some(verdict) = tracer.verdict() {
-                counters.add(run.level, verdict);
-            }
+            let ReadCounts { blocks, blocks_cached, .. } = tracer.counts();
+            let (blocks, cached) = (blocks - before.blocks, blocks_cached - before.blocks_cached);
+            counters.add(run.level, tracer.verdict(), blocks, blocks - cached);
             if let Some(tag) = found {
                 return Ok(Some((tag, place)).filter(|(tag, _)| tag.seq() >= least));
             }

@@ -118,7 +118,9 @@ pub(crate) fn seal(engine: &Engine, state: &mut State, id: KeyspaceId, through: 
     sealed.extend(super_version.sealed.iter().cloned());
     let (tree, filters) = (super_version.tree.clone(), super_version.filters.clone());
     let active = Arc::new(engine.options.memtable());
-    keyspace.super_version.store(Arc::new(SuperVersion { active, sealed, tree, filters }));
+    let samples = super_version.samples.clone();
+    let next = SuperVersion { active, sealed, tree, filters, samples };
+    keyspace.super_version.store(Arc::new(next));
     let memtable = super_version.active.clone();
     keyspace.access_stats.updates.fetch_add(memtable.entries() as u64, Ordering::Relaxed);
     let bytes = memtable.bytes() as u64;
