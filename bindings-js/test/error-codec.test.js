@@ -31,7 +31,9 @@ test("a browser exception becomes the cause of a fitting error", () => {
   const error = decodeError(encodeError(thrown));
   assert.ok(error instanceof BusyError);
   assert.equal(error.cause, thrown);
-  assert.equal(encodeError(new DOMException("", "SecurityError")).code, "unavailable");
+  for (const refusal of ["SecurityError", "NotAllowedError", "NotSupportedError"]) {
+    assert.equal(encodeError(new DOMException("", refusal)).code, "unavailable");
+  }
   assert.equal(encodeError(new DOMException("", "QuotaExceededError")).code, "quota");
 });
 

@@ -48,6 +48,29 @@ test("each level has its work in figures", async ({ context, origin }) => {
   await expect(page.locator(".limit")).toContainText(/limits?: /);
 });
 
+test("latencies, filters, hot keys and debt are those of the moment", async ({
+  context,
+  origin,
+}) => {
+  const page = await openSimulated(context, origin, "policy=leveled&workload=mixed");
+  await slider(page).press("End");
+  const latencies = page.getByRole("region", { name: "Latencies" });
+  for (const kind of ["gets", "writes"]) {
+    await expect(latencies.getByRole("img", { name: `Latencies of ${kind}` })).toBeVisible();
+    await expect(latencies).toContainText(new RegExp(`Half of the ${kind} .+ \\w+ to\\s+\\w`));
+  }
+  await expect(page.locator(".heat .gets")).not.toHaveCount(0);
+  await expect(page.locator(".heat .writes")).not.toHaveCount(0);
+  const reads = page.getByRole("table", { name: "Filters and blocks of gets, by level" });
+  const cells = (await reads.locator("tbody tr").last().innerText()).split(/\s+/);
+  expect(Number(cells[1]?.replaceAll(",", ""))).toBeGreaterThan(0);
+  await expect(page.locator(".debt")).toContainText(/[Cc]ompaction debt/);
+  // At the start nothing was measured.
+  await slider(page).press("Home");
+  await expect(latencies).toHaveCount(0);
+  await expect(page.locator(".heat")).toHaveCount(0);
+});
+
 test("a run that is too large is refused before it starts", async ({ page, origin }) => {
   await page.goto(`${origin}/demo/#v1&policy=leveled&load=5000000&p.targetFileBytes=1024`);
   const alert = page.locator(".sentence [role=alert]");

@@ -238,6 +238,37 @@ export type StallReason =
   /** A keyspace has too many range deletes: they wait for tables to be written without what they hide. */
   | "range-deletes";
 
+/** Operations of one kind in an interval. */
+export interface OperationStats {
+  /** Number of operations, estimated from the sample. */
+  count: number;
+  /** The median latency of the sample, in microseconds. */
+  p50Micros: number;
+  /** The latency that 99 of 100 of the sample do not exceed, in microseconds. */
+  p99Micros: number;
+  /** The longest latency of the sample, in microseconds. */
+  maxMicros: number;
+  /**
+   * Keys of the sample in order, from the least to the greatest: about as many operations are between each
+   * two of them. A batch counts with one of its keys, and a long key with its first 64 bytes.
+   */
+  quantiles: Uint8Array[];
+}
+
+/** Reads of a level by gets since the store was opened. */
+export interface LevelReads {
+  /** Filters that were asked. */
+  filterLookups: number;
+  /** Filters among them that did not rule the key out. */
+  filterPositives: number;
+  /** Filters among those whose table had no version of the key that the get sees. */
+  filterFalsePositives: number;
+  /** Tables in which a block was searched: their filter did not rule the key out, or they have none. */
+  searches: number;
+  /** Blocks among those searched that were not in the block cache. */
+  blocksRead: number;
+}
+
 /** Something that the engine or the simulator did. */
 export type EngineEventBody =
   /** The store was opened and its WAL replayed. */
@@ -307,6 +338,23 @@ export type EngineEventBody =
       keyspace: string;
       /** Bytes of the newest versions of all live keys. */
       bytes: number;
+    }
+  /**
+   * Gets and writes since the preceding event of this type: a sample of them, about once a second while
+   * there are some.
+   */
+  | {
+      type: "operations";
+      /** The keyspace. */
+      keyspace: string;
+      /** Length of the interval, which ends now, in microseconds. */
+      lastedMicros: number;
+      /** Gets in it. */
+      gets: OperationStats;
+      /** Batches written in it, each counted for the keyspace of its first entry. */
+      writes: OperationStats;
+      /** Filters and blocks of gets since the store was opened, by level. */
+      levels: LevelReads[];
     }
   /** A memtable became a run of level 0. */
   | {

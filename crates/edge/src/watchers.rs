@@ -175,6 +175,7 @@ fn keyspace_of(event: &Event) -> Option<KeyspaceId> {
         | Event::PolicyChanged { keyspace, .. }
         | Event::PolicyAdjusted { keyspace, .. }
         | Event::MemtableSealed { keyspace, .. }
+        | Event::Operations { keyspace, .. }
         | Event::Flushed { keyspace, .. }
         | Event::RangeDeletes { keyspace, .. }
         | Event::CompactionBegun { keyspace, .. }

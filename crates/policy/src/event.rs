@@ -2,6 +2,8 @@
 //! whichever of the two wrote it.
 
 use crate::context::Observed;
+#[cfg(feature = "all")]
+use crate::operations::{LevelReads, OperationStats};
 use crate::policies::PolicyOptions;
 use crate::status::{Capacity, Decision, Fact, PolicyStatus};
 use serde::Serialize;
@@ -78,6 +80,21 @@ pub enum Event {
         keyspace: KeyspaceId,
         /// Bytes of the newest versions of all live keys.
         bytes: u64,
+    },
+    /// Gets and writes since the preceding event of this type: a sample of them, about once a second while there are
+    /// some.
+    #[cfg(feature = "all")]
+    Operations {
+        /// The keyspace.
+        keyspace: KeyspaceId,
+        /// Length of the interval, which ends now, in microseconds.
+        lasted_micros: u64,
+        /// Gets in it.
+        gets: OperationStats,
+        /// Batches written in it, each counted for the keyspace of its first entry.
+        writes: OperationStats,
+        /// Filters and blocks of gets since the store was opened, by level.
+        levels: Vec<LevelReads>,
     },
     /// A memtable became a run of level 0.
     Flushed {

@@ -9,7 +9,8 @@
 //!    policy can only waste work; [`fallback()`] makes a legal plan instead. Callers use
 //!    [`propose()`], which combines the three.
 //! 4. A [`TombstoneRule`] decides which tombstones a group's merge may drop.
-//! 5. An [`Event`](event::Event) reports each step that the engine or the simulator takes.
+//! 5. An [`Event`](event::Event) reports each step that the engine or the simulator takes. `operations` has what
+//!    events report of sampled gets and writes.
 //!
 //! Nothing here knows about storage, threads or clocks: the same policy object drives the engine on
 //! disk, in a browser and in the simulator.
@@ -17,6 +18,8 @@
 pub mod context;
 pub mod event;
 pub mod fallback;
+#[cfg(feature = "all")]
+pub mod operations;
 pub mod options;
 pub mod policies;
 pub mod policy;

@@ -20,8 +20,9 @@ pub(crate) struct Client {
     group: usize,
     step: Step,
     kind: Kind,
-    /// Arrival of its operation.
+    /// Arrival of its operation, and the number of the operation's key.
     arrived: Time,
+    number: u64,
 }
 
 /// Current step of a client.
@@ -51,7 +52,13 @@ impl Simulation {
         let now = self.time;
         self.clients = (groups.iter().enumerate())
             .flat_map(|(group, clients)| std::iter::repeat_n(group, clients.count))
-            .map(|group| Client { group, step: Step::Waits, kind: Kind::Update, arrived: now })
+            .map(|group| Client {
+                group,
+                step: Step::Waits,
+                kind: Kind::Update,
+                arrived: now,
+                number: 0,
+            })
             .collect();
         let next = seconds(now);
         self.arrivals = groups.into_iter().map(|clients| Arrivals { clients, next }).collect();
@@ -86,6 +93,7 @@ impl Simulation {
         let Some(client) = self.clients.get_mut(number) else { return Ok(()) };
         let Some((kind, operation)) = self.operations.draw(client.group) else { return Ok(()) };
         client.kind = kind;
+        client.number = number_of(operation);
         match operation {
             Operation::Put(_) | Operation::Delete(_) => {
                 return self.write_or_wait(number, operation, now);
@@ -176,7 +184,9 @@ impl Simulation {
         let Some(client) = self.clients.get(number) else { return Ok(()) };
         self.completed += 1;
         let latency = now.saturating_sub(client.arrived);
-        let window = self.meters.complete(client.kind, latency, now);
+        let (kind, of) = (client.kind, client.number);
+        self.sample(kind, of, latency, now);
+        let window = self.meters.complete(kind, latency, now);
         self.timeline.extend(window.filter(|_| self.config.timeline));
         self.take(number, now)
     }
@@ -187,11 +197,14 @@ impl Simulation {
         let per_block = entries_per_block(self.config.block_bytes, self.sizes.put());
         self.meters.add(|sums| sums.gets += 1);
         let (mut blocks, mut found, mut asked) = (Vec::new(), None, Vec::new());
+        let mut levels = Vec::new();
         if !self.memory.holds(key) {
-            let meters = &mut self.meters;
+            let (meters, sampled) = (&mut self.meters, &mut self.sampled);
             reads::get(&self.tree, key, per_block, |probe| {
                 meters.add(|sums| sums.probe(&probe));
+                sampled.probe(&probe);
                 blocks.extend(probe.block);
+                levels.extend(probe.block.map(|_| probe.level));
                 asked.push(probe.table);
                 found = probe.found.or(found);
             });
@@ -199,7 +212,7 @@ impl Simulation {
         let values = self.value_blocks(found.filter(|e| e.is_value()));
         let probing = nanos(self.config.device.probe_micros * 1e-6 * asked.len() as f64);
         let blocks_of = blocks.iter().chain(&values);
-        let (end, read) = self.read_blocks(blocks_of, now, now + probing);
+        let (end, read) = self.read_blocks(blocks_of, now, now + probing, &levels);
         self.meters.add(|sums| sums.get_blocks += read);
         let passed = asked.first().filter(|_| asked.len() > 1);
         let passed = passed.and_then(|table| self.tree.table(*table));
@@ -220,7 +233,7 @@ impl Simulation {
         tables.sort();
         tables.dedup();
         let values = self.value_blocks(found);
-        let (end, read) = self.read_blocks(blocks.iter().chain(&values), now, now);
+        let (end, read) = self.read_blocks(blocks.iter().chain(&values), now, now, &[]);
         self.meters.add(|sums| {
             sums.scans += 1;
             sums.scan_tables += tables.len() as u64;
@@ -243,17 +256,24 @@ impl Simulation {
     }
 
     /// Reads blocks one after another, the first at `from`, which is `now` or later. Returns the time when all are
-    /// read, and the number of those that were not in the cache.
+    /// read, and the number of those that were not in the cache. The first are those of a get in these `levels`.
     fn read_blocks<'b>(
         &mut self,
         blocks: impl Iterator<Item = &'b reads::Block>,
         now: Time,
         from: Time,
+        levels: &[usize],
     ) -> (Time, u64) {
         let (mut at, mut asked, mut read) = (from, 0, 0);
+        let mut levels = levels.iter();
         for (table, block) in blocks {
             asked += 1;
-            if !self.cache.read(table.0, *block) && !self.page_cache.read((*table, *block)) {
+            let level = levels.next();
+            if self.cache.read(table.0, *block) {
+                continue;
+            }
+            self.sampled.block_read(level.copied());
+            if !self.page_cache.read((*table, *block)) {
                 let sharing = (self.jobs.len() + self.reading) as u64;
                 at = self.queue.block(now, at, self.config.block_bytes, sharing);
                 read += 1;
@@ -261,5 +281,17 @@ impl Simulation {
         }
         self.meters.add(|sums| sums.blocks_asked += asked);
         (at, read)
+    }
+}
+
+/// The number of the key that an operation is on, or starts at.
+fn number_of(operation: Operation) -> u64 {
+    match operation {
+        Operation::Put(number)
+        | Operation::Delete(number)
+        | Operation::Get(number)
+        | Operation::GetMissing(number)
+        | Operation::ReadModifyWrite(number)
+        | Operation::Scan { from: number, .. } => number,
     }
 }

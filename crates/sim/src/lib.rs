@@ -11,7 +11,7 @@
 //! * `guards` - a policy that the simulator alone has.
 //! * `cores`, `device`, `flash`, `cache`, `reads`, `clock` - their cost in time and flash wear.
 //! * `explain` - the path of one read, step by step.
-//! * `meter`, `report`, `trace` - measurements and events.
+//! * `meter`, `report`, `trace`, `operations` - measurements and events.
 //!
 //! The same configuration gives the same report, byte for byte. Nothing reads a clock.
 //!
@@ -43,6 +43,7 @@ mod job;
 mod memory;
 mod merge;
 mod meter;
+mod operations;
 mod page_cache;
 mod pause;
 mod reads;

@@ -19,6 +19,7 @@ use crate::flash::Flash;
 use crate::job::{Job, Merge, Part};
 use crate::memory::Memory;
 use crate::meter::{Grouped, Levels, Machine, Meters};
+use crate::operations::Sampled;
 use crate::page_cache::PageCache;
 use crate::report::{LevelReport, PhaseReport, Report, Window};
 use crate::schedule::Scheduler;
@@ -106,6 +107,8 @@ pub struct Simulation {
     pub(crate) page_cache: PageCache,
     pub(crate) live: BitSet,
     pub(crate) meters: Meters,
+    /// Operations that events report.
+    pub(crate) sampled: Sampled,
     phases: Vec<PhaseReport>,
     /// Whether the first phase has started.
     begun: bool,
@@ -161,6 +164,7 @@ impl Simulation {
             page_cache: PageCache::new(config.page_cache_bytes, config.block_bytes),
             live: BitSet::default(),
             meters: Meters::new(config.window),
+            sampled: Sampled::default(),
             phases: Vec::new(),
             begun: false,
             phase: String::new(),

@@ -1,6 +1,6 @@
 //! The stream of events to a listener. The events are declared in `crates/policy/src/event.rs`.
 
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{ArcSwap, Mutex, lock};
 use std::sync::{Arc, OnceLock};
 
@@ -17,6 +17,8 @@ pub(crate) type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 /// Destination of a store's events.
 pub(crate) struct EventStream {
     listener: ArcSwap<Option<Listener>>,
+    /// Whether there is a listener, which gets and writes ask.
+    heard: AtomicBool,
     clock: OnceLock<Clock>,
     /// Time on the clock when the engine got it.
     began: AtomicU64,
@@ -27,6 +29,7 @@ pub(crate) struct EventStream {
 impl EventStream {
     pub fn new(listener: Option<Listener>) -> Self {
         EventStream {
+            heard: AtomicBool::new(listener.is_some()),
             listener: ArcSwap::from_pointee(listener),
             clock: OnceLock::new(),
             began: AtomicU64::new(0),
@@ -35,7 +38,9 @@ impl EventStream {
     }
 
     pub fn set_listener(&self, listener: Option<Listener>) {
+        let is_heard = listener.is_some();
         self.listener.store(Arc::new(listener));
+        self.heard.store(is_heard, Ordering::Release);
     }
 
     /// Takes the clock, unless it has one.
@@ -52,8 +57,9 @@ impl EventStream {
     }
 
     /// Whether anyone listens.
+    #[inline]
     pub fn is_heard(&self) -> bool {
-        self.listener.load().is_some()
+        self.heard.load(Ordering::Acquire)
     }
 
     /// Reports an event to the listener, if there is one; without one it is not built. Events are reported

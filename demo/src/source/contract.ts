@@ -121,6 +121,26 @@ export const STALL_REASONS = [
 
 const STALL_REASON: Shape = "text";
 
+const OPERATION_STATS: Shape = {
+  fields: {
+    count: "number",
+    p50Micros: "number",
+    p99Micros: "number",
+    maxMicros: "number",
+    quantiles: { list: "bytes" },
+  },
+};
+
+const LEVEL_READS: Shape = {
+  fields: {
+    filterLookups: "number",
+    filterPositives: "number",
+    filterFalsePositives: "number",
+    searches: "number",
+    blocksRead: "number",
+  },
+};
+
 export const RUN: Shape = { fields: { id: "number", tables: { list: TABLE } } };
 
 /** The fields of each event. */
@@ -138,6 +158,13 @@ export const EVENTS: Record<string, Record<string, Shape>> = {
   "policy-adjusted": { keyspace: "keyspace", policy: "policy", problems: { list: "text" } },
   "memtable-sealed": { keyspace: "keyspace", bytes: "number", through: "number" },
   "live-bytes": { keyspace: "keyspace", bytes: "number" },
+  operations: {
+    keyspace: "keyspace",
+    lastedMicros: "number",
+    gets: OPERATION_STATS,
+    writes: OPERATION_STATS,
+    levels: { list: LEVEL_READS },
+  },
   flushed: {
     keyspace: "keyspace",
     run: "number",

@@ -7,7 +7,7 @@ import type { RecordedEvent } from "./events.ts";
 import { search } from "./search.ts";
 import { fullness, levelBytes, type State } from "./state.ts";
 
-/** A moment between two changes, of which a merge's progress is none. */
+/** A moment between two changes, of which neither a merge's progress nor a sample of operations is one. */
 export interface Sample {
   micros: number;
   /** By level: what it holds by what it may hold; null where that is not bounded. */
@@ -128,6 +128,7 @@ export class History {
     const { micros } = event;
     switch (event.type) {
       case "merge-progress":
+      case "operations":
       case "waits":
         return;
       case "shape":

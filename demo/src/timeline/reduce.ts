@@ -4,6 +4,7 @@ import type { Table } from "terrane";
 import type { RecordedEvent } from "./events.ts";
 import { compareKeys } from "./key-order.ts";
 import { shifted, worked } from "./level-work.ts";
+import { withInterval } from "./operations.ts";
 import { search } from "./search.ts";
 import {
   type Arrival,
@@ -33,6 +34,8 @@ export function reduce(before: State, event: RecordedEvent): State {
       return { ...state, waits: event.waits };
     case "live-bytes":
       return { ...state, liveBytes: event.bytes };
+    case "operations":
+      return { ...state, operations: withInterval(state.operations, event) };
     case "power-failed":
       return recovered(state, event);
     case "memtable-sealed": {

@@ -3,6 +3,7 @@
 import type { Capacity, Fact, PolicyOptions, StallReason, Table, Term } from "terrane";
 import type { LevelWork } from "./level-work.ts";
 import type { HeaderEvent, PowerFailedEvent, WaitsByReason } from "./events.ts";
+import type { OperationsEvent } from "./operations.ts";
 
 /** Way in which a table arrived. */
 export type Arrival = "flushed" | "merged" | "moved";
@@ -103,6 +104,8 @@ export interface State {
   liveBytes: number | null;
   /** Waits as the process itself counts them, where it reports them. */
   waits: WaitsByReason | null;
+  /** Gets and writes of the last intervals, oldest first, where events sample them. */
+  operations: readonly OperationsEvent[];
   /** Whether the process reports no more. */
   detached: boolean;
   stall: { reason: StallReason; since: number } | null;
@@ -128,6 +131,7 @@ export const EMPTY: State = {
   header: null,
   liveBytes: null,
   waits: null,
+  operations: [],
   detached: false,
   stall: null,
   failure: null,

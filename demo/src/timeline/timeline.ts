@@ -104,8 +104,10 @@ export class Timeline {
   neighbour(micros: number, step: 1 | -1, type?: RecordedEvent["type"]): number | undefined {
     const after = this.countAt(micros);
     let position: number | undefined = step > 0 ? after : after - 1;
-    // Steps over events of the same time, such as the one that was stepped to.
-    while (position >= 0 && this.event(position)?.micros === micros) position += step;
+    // Steps over events of the same time, such as the one that was stepped to, and those that change no tree.
+    const isPassed = (event: RecordedEvent | undefined) =>
+      event !== undefined && (event.micros === micros || event.type === "operations");
+    while (position >= 0 && isPassed(this.event(position))) position += step;
     if (type !== undefined) position = this.find(type, position, step);
     return position === undefined ? undefined : this.event(position)?.micros;
   }

@@ -2,7 +2,7 @@
 
 import { bytes, count, plural } from "../format.ts";
 import type { Wait } from "../timeline/history.ts";
-import type { Limit } from "../timeline/limit.ts";
+import type { Limit, Speeds } from "../timeline/limit.ts";
 import type { Cause } from "../timeline/stall.ts";
 import { reasonText, seconds } from "./words.ts";
 
@@ -82,4 +82,20 @@ export function limitText({ by, merged, workers, device }: Limit): string {
     case "nothing":
       return `Nothing limits: workers merged for ${percent(merged)} of the last second${carried}.`;
   }
+}
+
+/**
+ * Returns sentences on compaction debt: how long merges need for it at the pace of the last second, and a device of
+ * these speeds. Each byte of it is read and written.
+ */
+export function debtText(debt: number, bytesPerSecond: number, speeds: Speeds | undefined): string {
+  if (debt === 0) return "No compaction debt: each level is within its capacity.";
+  const owed = `Compaction debt: merges must still read and write ${bytes(debt)}.`;
+  const pace =
+    bytesPerSecond === 0
+      ? "None was at work in the last second"
+      : `At the pace of the last second that takes ${seconds((2e6 * debt) / bytesPerSecond)} s`;
+  if (speeds === undefined) return `${owed} ${pace}.`;
+  const device = debt / speeds.read + debt / speeds.write;
+  return `${owed} ${pace}; the device alone would need ${seconds(device * 1e6)} s.`;
 }

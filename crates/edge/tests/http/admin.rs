@@ -3,9 +3,10 @@
 use crate::client::Client;
 use crate::served::Served;
 use serde_json::{Value, json};
-use std::fs;
 use std::io::{BufRead, Write};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{fs, iter, thread};
 use terrane::{Db, Options};
 
 #[test]
@@ -132,6 +133,28 @@ fn next(stream: &mut Client) -> Option<Value> {
             return None;
         }
     }
+}
+
+#[test]
+fn events_report_sampled_gets_and_writes() {
+    let served = Served::start();
+    let mut stream = watch(&served, "/events");
+    let is_heard = AtomicBool::new(false);
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            while !is_heard.load(Ordering::Relaxed) {
+                served.put("/v1/default/keys/a", "1");
+                served.get("/v1/default/keys/a");
+            }
+        });
+        let event = iter::from_fn(|| next(&mut stream)).find(|e| e["type"] == "operations");
+        is_heard.store(true, Ordering::Relaxed);
+        let event = event.unwrap();
+        for kind in ["gets", "writes"] {
+            assert!(event[kind]["count"].as_u64().unwrap() > 0, "{event}");
+            assert_eq!(event[kind]["quantiles"][0], json!(b"a"), "{event}");
+        }
+    });
 }
 
 #[test]

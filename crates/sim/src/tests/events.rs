@@ -110,3 +110,36 @@ fn stalls_end_after_the_time_that_the_report_has() {
     let seconds = report.memtables + report.level0;
     assert!(seconds > 10.0 && (stalled as f64 / 1e6 - seconds).abs() < 0.01, "{stalled} {seconds}");
 }
+
+#[test]
+fn gets_and_writes_are_reported_each_virtual_second() {
+    let mix = Mix { read: 0.6, update: 0.4, ..Mix::default() };
+    let clients = Clients { mix, rate: 1000.0, ..Clients::default() };
+    let config = small(policy(r#"{"policy": "leveled"}"#), Workload::then(3000, 6000, clients));
+    let (events, simulation) = events(config);
+    let (mut seconds, mut gets, mut writes, mut reads) = (0, 0, 0, Vec::new());
+    for (at, event) in events {
+        let Event::Operations { lasted_micros, gets: get, writes: write, levels, .. } = event
+        else {
+            continue;
+        };
+        assert!(lasted_micros >= 1_000_000 && lasted_micros <= at, "{lasted_micros} of {at}");
+        for stats in [&get, &write] {
+            assert!(stats.p50_micros <= stats.p99_micros && stats.p99_micros <= stats.max_micros);
+            assert!(stats.quantiles.is_sorted() && stats.quantiles.len() > 1);
+        }
+        (seconds, gets, writes, reads) =
+            (seconds + 1, gets + get.count, writes + write.count, levels);
+    }
+    // The last second is cut short. All of the load, in no time, may be in the first.
+    assert!((4..=6).contains(&seconds), "{seconds}");
+    assert!((2000..=3800).contains(&gets), "{gets}");
+    assert!((4000..=5500).contains(&writes), "{writes}");
+    let report = simulation.report().whole;
+    for (reported, all) in reads.iter().zip(&report.by_level) {
+        assert!(reported.filter_lookups <= all.lookups);
+        assert!(2 * reported.filter_lookups >= all.lookups, "{reported:?} of {all:?}");
+        // Nothing is cached.
+        assert_eq!(reported.blocks_read, reported.searches);
+    }
+}

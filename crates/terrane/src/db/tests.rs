@@ -6,7 +6,7 @@
 //! (`panics`); conditional batches (`conditions`), deletes of ranges (`range_deletes`), and calls that wait
 //! for nothing (`trying`); files to be removed, and failures (`faults`); handles (`handles`), and the places that
 //! they are opened at (`paths`); gets that read memory alone (`pinned`); stores of many keyspaces (`many_keyspaces`);
-//! published faults of other stores (`rivals`).
+//! gets and writes that events report (`operations`); published faults of other stores (`rivals`).
 
 mod backpressure;
 mod blocked;
@@ -24,6 +24,7 @@ mod lost_logs;
 mod many_keyspaces;
 mod memory;
 mod merges;
+mod operations;
 mod panics;
 mod paths;
 mod pinned;

@@ -10,7 +10,7 @@ use crate::sync::atomic::AtomicU32;
 use crate::sync::{ArcSwap, Mutex};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::version::Sources;
-use crate::version::{Histograms, KeyspaceRecord, SuperVersion, Tree};
+use crate::version::{Histograms, KeyspaceRecord, Samples, SuperVersion, Tree};
 use std::sync::Arc;
 use terrane_policy::{Policy, PolicyOptions, PolicyStatus};
 use terrane_types::SharedMap;
@@ -72,7 +72,9 @@ impl KeyspaceInner {
         let policy = options.planner(&record.name, &PolicyOptions::stored(&record.policy).0)?;
         tree.estimate_debt(options, &*policy, &record.policy_state);
         let active = Arc::new(options.memtable());
-        let super_version = SuperVersion::new(active, Vec::new(), Arc::new(tree), Arc::default());
+        let (tree, filters) = (Arc::new(tree), Arc::default());
+        let samples = Samples::new(id, &filters);
+        let super_version = SuperVersion::new(active, Vec::new(), tree, filters, samples);
         let access_stats = AccessStats::of(&*policy);
         let reads = KeyspaceReads { access_stats, ..KeyspaceReads::default() };
         reads.show(&super_version);

@@ -8,7 +8,7 @@ use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use crate::sync::{ArcSwap, Loaded};
-use crate::version::{LiveTable, SuperVersion, Tree};
+use crate::version::{LiveTable, Tree};
 use std::sync::Arc;
 use terrane_policy::Shape;
 
@@ -132,9 +132,9 @@ impl Keyspaces {
         }
         let stays = |m: &&Arc<Memtable>| flushed.is_none_or(|f| !Arc::ptr_eq(f, m));
         let sealed = super_version.sealed.iter().filter(stays).cloned().collect();
-        let (active, filters) = (super_version.active.clone(), super_version.filters.clone());
+        let next = super_version.replaced(super_version.active.clone(), sealed, tree);
         drop(super_version);
-        keyspace.show(SuperVersion::new(active, sealed, tree, filters));
+        keyspace.show(next);
     }
 
     /// Whether a tree's level 0 is half full: its keyspace's policy may be asked before others.

@@ -18,6 +18,8 @@ use crate::keyspace::KeyspaceId;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::sync::Pin;
 #[cfg(not(target_arch = "wasm32"))]
+use crate::version::{Kind, SharedSamples};
+#[cfg(not(target_arch = "wasm32"))]
 use std::ptr;
 use terrane_table::read::Reader;
 #[cfg(not(target_arch = "wasm32"))]
@@ -74,13 +76,35 @@ impl<'a> Get<'a> {
 
     #[cfg(not(target_arch = "wasm32"))]
     fn find(&self, key: &[u8], lend: &mut dyn FnMut(&[u8])) -> Result<Option<Found>> {
+        let mut sampled = None;
+        let found = self.search(key, lend, &mut sampled);
+        if let Some((samples, began)) = sampled
+            && found.is_ok()
+        {
+            samples.end(Kind::Get, began, key, &self.engine.jobs.events);
+        }
+        found
+    }
+
+    /// [`Get::find`]. Sets `sampled` to the samples, and the time of the start, if the get is sampled: it is added to them
+    /// at its end, since a listener may do anything, and must not do so under the pin.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn search(
+        &self,
+        key: &[u8],
+        lend: &mut dyn FnMut(&[u8]),
+        sampled: &mut Option<(SharedSamples, u64)>,
+    ) -> Result<Option<Found>> {
         let Get { engine, reads, .. } = *self;
+        let events = &engine.jobs.events;
         let mut pin = Pin::default();
         let pinned = pin.pinned();
         let Some(sources) = reads.sources.peek(pinned) else {
             drop(pin);
             return self.lookup()?.find(key, lend);
         };
+        let samples = &sources.samples;
+        *sampled = samples.start(Kind::Get, events).map(|began| (samples.clone(), began));
         if reads.access_stats.looked_up(1) {
             engine.background.notify_reads_due();
         }
@@ -103,12 +127,12 @@ impl<'a> Get<'a> {
             let is_same = ptr::eq(&*super_version.sources, sources);
             let tracer = ReadTracer::default().watching(watching);
             let sums = &engine.counters.gets;
-            (Lookup { super_version, reader, tracer, sums, operator }, is_same)
+            (Lookup { super_version, reader, tracer, sums, operator, events }, is_same)
         };
         drop(pin);
         if !is_same {
             lookup.reader = moment(&engine.snapshots, &engine.background, self.at);
-            return lookup.find(key, lend);
+            return lookup.search(key, lend);
         }
         lookup.find_rest(key, rest, lend)
     }

@@ -6,13 +6,14 @@ use super::search::{Found, Search};
 use crate::engine::{Background, Engine, KeyspaceInner, Keyspaces, Snapshots, StoreState};
 use crate::entry::{Millis, Seq, Tag};
 use crate::error::{Closed, Error, ErrorKind, Result};
+use crate::event::EventStream;
 use crate::keyspace::KeyspaceId;
 use crate::operand::MergeOperator;
 use crate::read::Cursor;
 use crate::sync::Loaded;
 use crate::table::ReadPattern;
 use crate::vec_map::VecMap;
-use crate::version::SuperVersion;
+use crate::version::{Kind, SuperVersion};
 use std::ops::{Bound, RangeInclusive};
 use std::sync::Arc;
 use terrane_table::cursor::Cursor as TableCursor;
@@ -108,7 +109,8 @@ pub(crate) fn lookup(
     let super_version = keyspace.super_version.load();
     let reader = moment(&engine.snapshots, &engine.background, at);
     let (sums, operator) = (&engine.counters.gets, engine.options.merge_operator.as_ref());
-    Ok(Lookup { super_version, reader, tracer, sums, operator })
+    let events = &engine.jobs.events;
+    Ok(Lookup { super_version, reader, tracer, sums, operator, events })
 }
 
 /// Returns the keyspaces as they are now, all at one moment.
@@ -247,6 +249,8 @@ pub struct Lookup<'a> {
     /// Counters to add to at the end.
     pub(super) sums: &'a ReadCounters,
     pub(super) operator: Option<&'a MergeOperator>,
+    /// Receives what is sampled.
+    pub(super) events: &'a EventStream,
 }
 
 impl Lookup<'_> {
@@ -334,6 +338,22 @@ impl Lookup<'_> {
     }
 
     pub(super) fn find(
+        &mut self,
+        key: &[u8],
+        lend: &mut dyn FnMut(&[u8]),
+    ) -> Result<Option<Found>> {
+        let sampled = self.super_version.samples.start(Kind::Get, self.events);
+        let found = self.search(key, lend);
+        if let Some(began) = sampled
+            && found.is_ok()
+        {
+            self.super_version.samples.end(Kind::Get, began, key, self.events);
+        }
+        found
+    }
+
+    /// [`Lookup::find`] of a get that samples itself.
+    pub(super) fn search(
         &mut self,
         key: &[u8],
         lend: &mut dyn FnMut(&[u8]),

@@ -31,7 +31,7 @@ use crate::options::Options;
 use crate::storage::{FileId, Recovered};
 use crate::sync::atomic::Ordering;
 use crate::vec_map::{VecMap, VecSet};
-use crate::version::{Change, Edit, SuperVersion, VersionSet};
+use crate::version::{Change, Edit, VersionSet};
 use crate::wal::{LogWriter, Replay, write_again};
 use crate::write;
 use std::sync::Arc;
@@ -216,8 +216,7 @@ fn show_replayed(engine: &Engine, memtables: &Memtables) {
         for (n, memtable) in list.iter().enumerate() {
             let super_version = keyspace.super_version.load_full();
             let (sealed, tree) = (super_version.sealed.clone(), super_version.tree.clone());
-            let (active, filters) = (memtable.clone(), super_version.filters.clone());
-            keyspace.show(SuperVersion::new(active, sealed, tree, filters));
+            keyspace.show(super_version.replaced(memtable.clone(), sealed, tree));
             engine.memtables.add(memtable.bytes() as u64);
             if n + 1 < list.len()
                 && let Some(through) = memtable.last_seq()

@@ -1,5 +1,6 @@
-//! Filter outcomes of point reads, by level. A filter that is asked costs an addition to its thread's counts; at levels
-//! that few trees have, to counts that threads share, so that each thread has a few cache lines for a keyspace.
+//! Filter outcomes of point reads, and blocks that were not cached, by level. A filter that is asked costs an addition
+//! to its thread's counts; at levels that few trees have, to counts that threads share, so that each thread has a few
+//! cache lines for a keyspace.
 
 use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::sync::{Own, Tallies};
@@ -8,14 +9,17 @@ use terrane_policy::MAX_LEVELS;
 use terrane_table::read::Verdict;
 
 /// Counts of a level.
-const VERDICTS: usize = 3;
+const COUNTS: usize = 5;
+/// Places of its counts that are no verdicts: tables without a filter, and blocks that were not cached.
+const UNFILTERED: usize = 3;
+const BLOCKS_READ: usize = 4;
 /// The first levels, whose counts each thread has for itself.
 const OWN_LEVELS: usize = 8;
-const OWN: usize = VERDICTS * OWN_LEVELS;
-const DEEPER: usize = VERDICTS * MAX_LEVELS - OWN;
+const OWN: usize = COUNTS * OWN_LEVELS;
+const DEEPER: usize = COUNTS * MAX_LEVELS - OWN;
 
 /// Counts of one keyspace: for each level the filters that ruled a key out, that passed one which is there, and that
-/// passed one which is not.
+/// passed one which is not; tables without a filter, and blocks that were not cached.
 #[derive(Default)]
 pub struct FilterCounters {
     first: Tallies<OWN>,
@@ -40,6 +44,10 @@ pub struct FilterCounts {
     pub passes: u64,
     /// Filters among those whose table had no version of the key visible to the reader.
     pub false_positives: u64,
+    /// Tables in which a block was searched without an answer of a filter.
+    pub unfiltered: u64,
+    /// Blocks that were not in the block cache.
+    pub blocks_read: u64,
 }
 
 impl FilterCounters {
@@ -52,46 +60,66 @@ impl FilterCounters {
     /// The counts of a level.
     #[must_use]
     pub fn level(&self, level: usize) -> FilterCounts {
-        let sum = |verdict| match place(level, verdict) {
+        let sum = |count| match COUNTS * level + count {
             place if place < OWN => self.first.sum(place),
             place => {
                 let count = self.deeper.get().and_then(|counts| counts.get(place - OWN));
                 count.map_or(0, |count| count.load(Relaxed))
             }
         };
-        let false_positives = sum(Verdict::FalsePositive);
-        let passes = false_positives + sum(Verdict::Positive);
-        FilterCounts { lookups: passes + sum(Verdict::Negative), passes, false_positives }
+        let false_positives = sum(place(Verdict::FalsePositive));
+        let passes = false_positives + sum(place(Verdict::Positive));
+        FilterCounts {
+            lookups: passes + sum(place(Verdict::Negative)),
+            passes,
+            false_positives,
+            unfiltered: sum(UNFILTERED),
+            blocks_read: sum(BLOCKS_READ),
+        }
     }
 }
 
 impl OwnFilterCounters<'_> {
-    /// Counts what a filter of a level said.
+    /// Counts a search of a table of a level: the answer of its filter if it was asked, and the number of blocks
+    /// searched, and of those among them that were read.
     #[inline]
-    pub fn add(&self, level: usize, verdict: Verdict) {
-        match place(level, verdict) {
-            place if place < OWN => self.first.add(place, 1),
-            place => self.add_deeper(place - OWN),
+    pub fn add(&self, level: usize, verdict: Option<Verdict>, blocks: u64, blocks_read: u64) {
+        let at = COUNTS * level;
+        match verdict {
+            Some(verdict) => self.add_to(at + place(verdict), 1),
+            None if blocks > 0 => self.add_to(at + UNFILTERED, 1),
+            None => {}
+        }
+        if blocks_read > 0 {
+            self.add_to(at + BLOCKS_READ, blocks_read);
+        }
+    }
+
+    #[inline]
+    fn add_to(&self, place: usize, more: u64) {
+        if place < OWN {
+            self.first.add(place, more);
+        } else {
+            self.add_deeper(place - OWN, more);
         }
     }
 
     #[cold]
-    fn add_deeper(&self, place: usize) {
+    fn add_deeper(&self, place: usize, more: u64) {
         let zeros = || Box::new(std::array::from_fn(|_| AtomicU64::new(0)));
         if let Some(count) = self.deeper.get_or_init(zeros).get(place) {
-            count.fetch_add(1, Relaxed);
+            count.fetch_add(more, Relaxed);
         }
     }
 }
 
 #[inline]
-fn place(level: usize, verdict: Verdict) -> usize {
-    let verdict = match verdict {
+fn place(verdict: Verdict) -> usize {
+    match verdict {
         Verdict::Negative => 0,
         Verdict::Positive => 1,
         Verdict::FalsePositive => 2,
-    };
-    VERDICTS * level + verdict
+    }
 }
 
 #[cfg(test)]
@@ -105,12 +133,19 @@ mod tests {
         let counters = FilterCounters::default();
         let levels = [0, OWN_LEVELS - 1, OWN_LEVELS, MAX_LEVELS - 1];
         for (n, level) in levels.into_iter().enumerate() {
-            for verdict in [Verdict::Negative, Verdict::Positive, Verdict::FalsePositive] {
-                (0..=n).for_each(|_| counters.own().add(level, verdict));
+            let verdicts = [Verdict::Negative, Verdict::Positive, Verdict::FalsePositive];
+            for verdict in verdicts.map(Some).into_iter().chain([None]) {
+                (0..=n).for_each(|_| counters.own().add(level, verdict, 6, 5));
             }
         }
         for (n, level) in (1..).zip(levels) {
-            let expected = FilterCounts { lookups: 3 * n, passes: 2 * n, false_positives: n };
+            let expected = FilterCounts {
+                lookups: 3 * n,
+                passes: 2 * n,
+                false_positives: n,
+                unfiltered: n,
+                blocks_read: 20 * n,
+            };
             assert_eq!(counters.level(level), expected, "{level}");
         }
         assert_eq!(counters.level(OWN_LEVELS + 1), FilterCounts::default());

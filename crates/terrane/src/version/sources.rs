@@ -1,7 +1,7 @@
 //! Memtables and runs of a keyspace, which a get searches. They hold no file: natively a get borrows them under a pin
 //! of the epoch, and reads memory alone; what must be read from files is left to a get that holds a super version.
 
-use super::FilterCounters;
+use super::{FilterCounters, SharedSamples};
 use crate::entry::{Seq, Tag};
 use crate::error::Result;
 use crate::memtable::Memtable;
@@ -11,9 +11,7 @@ use crate::table::RunTables;
 use std::sync::Arc;
 use terrane_policy::RunId;
 use terrane_table::entry::head;
-#[cfg(not(target_arch = "wasm32"))]
-use terrane_table::read::ReadCounts;
-use terrane_table::read::ReadTracer;
+use terrane_table::read::{ReadCounts, ReadTracer};
 use terrane_types::range_deletes::RangeDeletes;
 
 /// Memtables and runs, immutable but for the active memtable, which only grows.
@@ -26,6 +24,8 @@ pub(crate) struct Sources {
     pub runs: Arc<Runs>,
     /// Those of the keyspace, which all its super versions share.
     pub filters: Arc<FilterCounters>,
+    /// Samples of its operations, which all share as well.
+    pub samples: SharedSamples,
 }
 
 /// The runs of a tree, newest first over all levels, and the range deletes that hide entries of them.
@@ -91,7 +91,7 @@ impl Sources {
 
 impl Runs {
     /// Returns the tag of the newest version of a key that its reader sees, tombstones included, and the index of its
-    /// run; lends the value to `lend`. Runs before the `first` are left out. `counters` count what filters say. This
+    /// run; lends the value to `lend`. Runs before the `first` are left out. `counters` count what filters say, and blocks read. This
     /// thread must not be pinned: files may be read.
     ///
     /// # Errors
@@ -148,10 +148,10 @@ impl Runs {
                 lend(tag, stored);
             }
         };
+        let before = *tracer.counts();
         let found = table.find_loaded(key, hash, at, lend, tracer)?;
-        if let Some(verdict) = tracer.verdict() {
-            counters.own().add(run.level, verdict);
-        }
+        let ReadCounts { blocks, blocks_cached, .. } = tracer.counts().since(&before);
+        counters.own().add(run.level, tracer.verdict(), blocks, blocks - blocks_cached);
         Ok(found)
     }
 
@@ -183,9 +183,7 @@ impl Runs {
             let found = table.find_shown(key, hash, at, &mut hide, watching, pinned);
             let shown = found.ok_or(place)?;
             shown.count(counts);
-            if let Some(verdict) = shown.verdict() {
-                counters.add(run.level, verdict);
-            }
+            counters.add(run.level, shown.verdict(), 1, 0);
             if let Some(tag) = shown.tag() {
                 return Ok(Some((tag, place)).filter(|(tag, _)| tag.seq() >= least));
             }

@@ -1,6 +1,6 @@
 //! State that readers of a keyspace hold.
 
-use super::{FilterCounters, Sources, Tree};
+use super::{FilterCounters, SharedSamples, Sources, Tree};
 use crate::memtable::Memtable;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -20,9 +20,21 @@ impl SuperVersion {
         sealed: Vec<Arc<Memtable>>,
         tree: Arc<Tree>,
         filters: Arc<FilterCounters>,
+        samples: SharedSamples,
     ) -> Self {
         let runs = tree.runs().clone();
-        SuperVersion { sources: Arc::new(Sources { active, sealed, runs, filters }), tree }
+        let sources = Arc::new(Sources { active, sealed, runs, filters, samples });
+        SuperVersion { sources, tree }
+    }
+
+    /// Returns the next one of the same keyspace.
+    pub fn replaced(
+        &self,
+        active: Arc<Memtable>,
+        sealed: Vec<Arc<Memtable>>,
+        tree: Arc<Tree>,
+    ) -> Self {
+        SuperVersion::new(active, sealed, tree, self.filters.clone(), self.samples.clone())
     }
 }
 

@@ -17,6 +17,7 @@ use super::announce::{announce, combined, is_announced};
 use super::commit::{commit, commit_if, commit_nothing, try_commit, try_update};
 use super::condition::{Checks, Outcome};
 use super::prepared::{Decision, Prepared, Write};
+use super::sampled::Sampled;
 use crate::batch::WriteBatch;
 use crate::engine::{Engine, Wait};
 use crate::entry::Seq;
@@ -77,8 +78,22 @@ impl GroupCommit {
         if batch.is_empty() {
             return commit_nothing(engine, durability);
         }
+        let sampled = Sampled::start(engine, std::iter::once(&batch));
         announce(engine, &batch)?;
         let batch = combined(engine, &batch)?.unwrap_or(batch);
+        let written = self.commit(engine, batch, durability, catch_up)?;
+        sampled.end(engine);
+        Ok(written)
+    }
+
+    /// Commits a batch, alone or with others, and returns its sequence.
+    fn commit(
+        &self,
+        engine: &Engine,
+        batch: WriteBatch,
+        durability: Durability,
+        catch_up: &CatchUp<'_>,
+    ) -> Result<Seq> {
         if !THREADS {
             return commit(engine, &[&batch], durability, catch_up);
         }
@@ -113,8 +128,14 @@ impl GroupCommit {
         if !batches.iter().all(is_known) {
             return Ok(None);
         }
-        let Some(_lead) = self.try_lead() else { return Ok(None) };
-        try_commit(engine, batches)
+        let sampled = Sampled::start(engine, batches.iter().copied());
+        let Some(lead) = self.try_lead() else { return Ok(None) };
+        let written = try_commit(engine, batches)?;
+        drop(lead);
+        if written.is_some() {
+            sampled.end(engine);
+        }
+        Ok(written)
     }
 
     /// Runs `body` while nobody else can write, and writes the batch that it returns, buffered, unless that would wait.
@@ -128,8 +149,18 @@ impl GroupCommit {
         body: impl FnOnce() -> Result<Option<(WriteBatch, T)>, E>,
     ) -> Result<Option<T>, E> {
         engine.state.owned()?;
-        let Some(_lead) = self.try_lead() else { return Ok(None) };
-        try_update(engine, body)
+        let Some(lead) = self.try_lead() else { return Ok(None) };
+        let mut sampled = Sampled::default();
+        let written = try_update(engine, || {
+            body().inspect(|made| {
+                sampled = Sampled::start(engine, made.iter().map(|(batch, _)| batch));
+            })
+        })?;
+        drop(lead);
+        if written.is_some() {
+            sampled.end(engine);
+        }
+        Ok(written)
     }
 
     /// Leads without waiting, if nobody leads or waits.
@@ -155,6 +186,19 @@ impl GroupCommit {
         catch_up: &CatchUp<'_>,
     ) -> Result<Vec<Result<Outcome>>> {
         engine.state.owned()?;
+        let sampled = Sampled::start(engine, batches.iter().map(|(_, batch)| batch));
+        let written = self.commit_group(engine, batches, durability, catch_up)?;
+        sampled.end(engine);
+        Ok(written)
+    }
+
+    fn commit_group(
+        &self,
+        engine: &Engine,
+        batches: Vec<(Checks, WriteBatch)>,
+        durability: Durability,
+        catch_up: &CatchUp<'_>,
+    ) -> Result<Vec<Result<Outcome>>> {
         if !THREADS {
             let each = batches.into_iter();
             return Ok(each

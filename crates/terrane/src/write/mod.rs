@@ -1,7 +1,8 @@
 //! Writing: how a batch becomes a log record and memtable entries.
 //!
 //! * `announce` - features of the store that a batch needs; `condition` - what must hold for a batch to be written.
-//! * `group` - writers that arrive while another commits go together in the next record; `prepared` - their batches.
+//! * `group` - writers that arrive while another commits go together in the next record; `prepared` - their batches;
+//!   `sampled` - those that events report.
 //! * `commit` - one log record, then the memtables, then it is visible.
 //! * `drop_keyspace` - the removal of a keyspace, as a batch and an edit.
 //! * `stall` - when a write waits for background work; `backpressure` - how near that is, and `throttle` - the
@@ -15,6 +16,7 @@ mod condition;
 mod drop_keyspace;
 mod group;
 mod prepared;
+mod sampled;
 mod seal;
 mod stall;
 mod throttle;

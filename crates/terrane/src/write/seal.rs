@@ -19,7 +19,6 @@ use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::options::Options;
 use crate::sync::atomic::Ordering;
-use crate::version::SuperVersion;
 use std::sync::Arc;
 
 /// The most range deletes of a memtable: each copies the list of those before it.
@@ -116,9 +115,8 @@ pub(crate) fn seal(engine: &Engine, state: &mut State, id: KeyspaceId, through: 
     }
     let mut sealed = vec![super_version.active.clone()];
     sealed.extend(super_version.sealed.iter().cloned());
-    let (tree, filters) = (super_version.tree.clone(), super_version.filters.clone());
     let active = Arc::new(engine.options.memtable());
-    keyspace.show(SuperVersion::new(active, sealed, tree, filters));
+    keyspace.show(super_version.replaced(active, sealed, super_version.tree.clone()));
     let memtable = super_version.active.clone();
     keyspace.reads.access_stats.updates.fetch_add(memtable.entries() as u64, Ordering::Relaxed);
     let bytes = memtable.bytes() as u64;

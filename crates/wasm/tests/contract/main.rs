@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use syn::visit::Visit;
 
 /// The files of declarations.
-const FILES: [&str; 16] = [
+const FILES: [&str; 17] = [
     "crates/types/src/corruption.rs",
     "crates/types/src/plan.rs",
     "crates/types/src/reason.rs",
@@ -26,6 +26,7 @@ const FILES: [&str; 16] = [
     "crates/types/src/table_info.rs",
     "crates/policy/src/context.rs",
     "crates/policy/src/event.rs",
+    "crates/policy/src/operations.rs",
     "crates/policy/src/status.rs",
     "crates/table/src/trace/counts.rs",
     "crates/table/src/trace/read_tracer.rs",
@@ -40,7 +41,7 @@ const MORE_FILES: [&str; 2] =
     ["crates/terrane/src/admin/check.rs", "crates/terrane/src/storage/mod.rs"];
 
 /// The types of events, each after those that it names.
-const EVENTS: [&str; 17] = [
+const EVENTS: [&str; 19] = [
     "Of",
     "Unit",
     "Relation",
@@ -56,6 +57,8 @@ const EVENTS: [&str; 17] = [
     "Order",
     "LevelChange",
     "Stall",
+    "OperationStats",
+    "LevelReads",
     "Event",
     "Run",
 ];
