@@ -10,8 +10,8 @@ use terrane::table::{Compression, TableOptions};
 use terrane::version::VersionSet;
 use terrane::{Db, Options, Result};
 use terrane_policy::{
-    Adversarial, FilterBits, LazyLeveled, Leveled, LeveledFull, PTier, PolicyOptions, Spooky,
-    Tiered, TieredFull, Universal, presets,
+    Adversarial, FilterBits, Fluid, LazyLeveled, Leveled, LeveledFull, PTier, PolicyOptions,
+    Spooky, Tiered, TieredFull, Universal, presets,
 };
 use terrane_workload::Random;
 
@@ -289,7 +289,7 @@ fn made_policies(level_base_bytes: u64, target_file_bytes: u64) -> Vec<PolicyOpt
     ];
     for preset in presets() {
         // The last of the list: the others keep their places, and so their seeds.
-        let is_last = preset.name == "ptier";
+        let is_last = ["ptier", "fluid"].contains(&preset.name);
         if !is_last && policies.iter().all(|policy| policy.name() != preset.name) {
             let options = PolicyOptions::preset(preset.name);
             policies.extend(options.map(|p| p.sized(level_base_bytes, target_file_bytes)));
@@ -309,6 +309,14 @@ fn made_policies(level_base_bytes: u64, target_file_bytes: u64) -> Vec<PolicyOpt
         prefix_length: 5,
         read_limit: 2,
         ..PTier::default()
+    }));
+    policies.push(PolicyOptions::Fluid(Fluid {
+        size_ratios: vec![4, size_ratio],
+        runs: vec![2, size_ratio],
+        largest_runs: 2,
+        level_base_bytes,
+        target_file_bytes,
+        ..Fluid::default()
     }));
     policies
 }

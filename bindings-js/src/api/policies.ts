@@ -381,6 +381,43 @@ export interface Ptier {
   readLimit?: number;
 }
 
+/** A size ratio and a bound on runs for each level: from leveling over lazy leveling to a bush, or what a mix of operations needs. In the build with all policies. */
+export interface Fluid {
+  policy: "fluid";
+  /** Ratios and runs of levels: as given below; lazy leveling; a bush, whose ratios are squared from level to level; or tuned to the mix below. Default: "given". */
+  design?: "given" | "lazy-leveling" | "bush" | "tuned";
+  /** Size ratio of lazy leveling, and of the two largest levels of a bush. From 2 to 64. Default: 4. */
+  designRatio?: number;
+  /** Capacity of each level divided by that of the level above, from level 1 on; the last repeats. Each from 2 to 256, with spaces between. Default: "4". */
+  sizeRatios?: string;
+  /** Runs of each level but the largest, from level 1 on; the last repeats. Each from 1 to 256, with spaces between. Default: "2". */
+  runs?: string;
+  /** Runs of the largest level. From 1 to 256. Default: 1. */
+  largestRuns?: number;
+  /** Least bytes of level 0 that are compacted at once, and the unit of capacities. From 1024 to 1099511627776. Default: 4194304. */
+  levelBaseBytes?: number;
+  /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
+  targetFileBytes?: number;
+  /** Division of filter memory among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
+  filters?: "uniform" | "monkey" | "dynamic";
+  /** Bytes that a bush or a tuned tree is made for. From 0 to 1125899906842624. Default: 0. */
+  dataBytes?: number;
+  /** Share of reads that find a key. From 0 to 1000. Default: 25. */
+  reads?: number;
+  /** Share of reads of keys that are not there. From 0 to 1000. Default: 0. */
+  missingReads?: number;
+  /** Share of short scans. From 0 to 1000. Default: 0. */
+  scans?: number;
+  /** Share of writes. From 1 to 1000. Default: 75. */
+  writes?: number;
+  /** Bytes of an entry, for tuning. From 1 to 1048576. Default: 1024. */
+  entryBytes?: number;
+  /** Filter bits of a key, for tuning. From 0 to 64. Default: 10. */
+  filterBits?: number;
+  /** Cost of a page that is merged, in percent of a block that is read at random, for tuning. From 1 to 1000. Default: 100. */
+  pagePercent?: number;
+}
+
 /** A policy with its parameters; those left out have their defaults. */
 export type PolicyOptions =
   | Leveled
@@ -397,7 +434,8 @@ export type PolicyOptions =
   | Binomial
   | Minlatency
   | Bucket
-  | Ptier;
+  | Ptier
+  | Fluid;
 
 /** A policy, by its name alone or with parameters. */
 export type Policy = PolicyOptions["policy"] | PolicyOptions;

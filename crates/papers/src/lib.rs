@@ -17,6 +17,7 @@ pub mod bucketlsm;
 pub mod cases;
 mod earlier;
 mod figure;
+pub mod fluid;
 mod page;
 pub mod partitioning;
 mod plot;
@@ -131,8 +132,14 @@ impl Paper {
 }
 
 /// The papers.
-pub const PAPERS: &[Paper] =
-    &[spooky::PAPER, vertiorizon::PAPER, partitioning::PAPER, ptierdb::PAPER, bucketlsm::PAPER];
+pub const PAPERS: &[Paper] = &[
+    spooky::PAPER,
+    vertiorizon::PAPER,
+    partitioning::PAPER,
+    ptierdb::PAPER,
+    bucketlsm::PAPER,
+    fluid::PAPER,
+];
 
 /// The scale of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -54,6 +54,7 @@ fn row(parameter: &Parameter) -> [String; 4] {
         Value::Switch { value } => (value.to_string(), "false, true".to_owned()),
         Value::Choice { among, value } => ((*value).to_owned(), among.join(", ")),
         Value::Key { value } => (value.clone(), "hexadecimal".to_owned()),
+        Value::List { least, most, value } => (value.clone(), format!("each {least} to {most}")),
     };
     [parameter.name.to_owned(), value, range, parameter.meaning.to_owned()]
 }

@@ -20,6 +20,8 @@ use crate::toolkit::filters::Filters;
 use crate::toolkit::parameter::{
     Choose, LEVEL0, PARTITIONING, ParameterRef, Value, ValueRef, from_hexadecimal,
 };
+#[cfg(feature = "all")]
+use crate::toolkit::parameter::{expected_list, list_of};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
@@ -42,7 +44,9 @@ impl Serialize for PolicyOptions {
                 Value::Number { value, .. } => map.serialize_entry(parameter.name, &value)?,
                 Value::Switch { value } => map.serialize_entry(parameter.name, &value)?,
                 Value::Choice { value, .. } => map.serialize_entry(parameter.name, value)?,
-                Value::Key { value } => map.serialize_entry(parameter.name, &value)?,
+                Value::Key { value } | Value::List { value, .. } => {
+                    map.serialize_entry(parameter.name, &value)?;
+                }
             }
         }
         map.end()
@@ -148,7 +152,7 @@ impl PolicyOptions {
             .then(|| format!("{name} with {filters} filters"))
     }
 
-    /// Resets a number or a key to its default; returns whether it changed.
+    /// Resets a number, a list or a key to its default; returns whether it changed.
     fn reset(&mut self, parameter: &str) -> bool {
         let named = named(self.name()).map_or_else(Vec::new, |p| p.parameters());
         let default = named.into_iter().find(|p| p.name == parameter).map(|p| p.value);
@@ -158,6 +162,14 @@ impl PolicyOptions {
                 std::mem::replace(value, default) != default
             }
             (Some(ValueRef::Key(value)), _) => !std::mem::take(value).is_empty(),
+            #[cfg(feature = "all")]
+            (
+                Some(ValueRef::List { value, .. }),
+                Some(Value::List { least, most, value: text }),
+            ) => {
+                let default = list_of(&text, least, most).unwrap_or_default();
+                std::mem::replace(value, default.clone()) != default
+            }
             _ => false,
         }
     }
@@ -233,6 +245,8 @@ fn read(
                 ValueRef::Switch(_) => "true or false".to_owned(),
                 ValueRef::Choice(value) => joined(value.among(), " or "),
                 ValueRef::Key(_) => "pairs of hexadecimal digits".to_owned(),
+                #[cfg(feature = "all")]
+                ValueRef::List { least, most, .. } => expected_list(*least, *most),
             };
             let (parameter, found) = (tuned.name, given.to_string());
             wrong(BadOption { policy, parameter, expected, found }.into())?;
@@ -278,6 +292,11 @@ fn take(slot: &mut ValueRef<'_>, given: &Given) -> bool {
         (ValueRef::Key(value), Given::Word(word)) if ALL => {
             let Some(key) = from_hexadecimal(word) else { return false };
             **value = key;
+        }
+        #[cfg(feature = "all")]
+        (ValueRef::List { least, most, value }, Given::Word(word)) => {
+            let Some(numbers) = list_of(word, *least, *most) else { return false };
+            **value = numbers;
         }
         _ => return false,
     }

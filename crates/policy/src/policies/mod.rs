@@ -94,6 +94,7 @@ policies! {
         min_latency::MinLatency,
         bucket::BucketLsm,
         ptier::PTier,
+        fluid::Fluid,
     }
     tests {
         adversarial::Adversarial,

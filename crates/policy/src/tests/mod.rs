@@ -9,6 +9,8 @@ mod extremes;
 #[cfg(feature = "all")]
 mod filters;
 #[cfg(feature = "all")]
+mod fluid;
+#[cfg(feature = "all")]
 mod growth;
 #[cfg(feature = "all")]
 mod level0;

@@ -17,7 +17,7 @@ fn every_preset_is_found_by_its_name_and_builds() {
                 Value::Number { value, .. } => value.to_string(),
                 Value::Switch { value } => value.to_string(),
                 Value::Choice { value, .. } => format!("\"{value}\""),
-                Value::Key { value } => format!("\"{value}\""),
+                Value::Key { value } | Value::List { value, .. } => format!("\"{value}\""),
             };
             // Builds without these read options that do not use them.
             let is_said = ![&PARTITIONING[..], &LEVEL0].concat().contains(&parameter.name);
@@ -78,7 +78,7 @@ fn chosen(value: &Value) -> String {
         Value::Number { value, .. } => value.to_string(),
         Value::Switch { value } => value.to_string(),
         Value::Choice { value, .. } => (*value).to_owned(),
-        Value::Key { value } => value.clone(),
+        Value::Key { value } | Value::List { value, .. } => value.clone(),
     }
 }
 
@@ -96,6 +96,7 @@ fn every_parameter_is_read_into_its_own_place() {
                     format!("\"{}\"", among.iter().find(|other| **other != value).unwrap())
                 }
                 Value::Key { .. } => "\"0fA0\"".to_owned(),
+                Value::List { least, most, .. } => format!("\"{least} {most}\""),
             };
             let json =
                 format!("{{\"{}\": {value}, \"policy\": \"{}\"}}", parameter.name, preset.name);
@@ -326,7 +327,7 @@ fn every_policy_has_a_name_a_table_size_and_filters() {
         "minlatency",
     ];
     let mut names = vec!["leveled-full", "tiered-full", "lazy-leveled", "spooky", "vertiorizon"];
-    names.extend(["tiered-partial", "bucket"]);
+    names.extend(["tiered-partial", "bucket", "fluid"]);
     names.extend(partitioned);
     for name in names {
         let options = PolicyOptions::preset(name).unwrap_or_else(|| panic!("{name}"));

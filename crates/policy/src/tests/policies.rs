@@ -163,6 +163,17 @@ mod growing {
         prefix_delimiter: Vec::new(),
         read_limit: 5,
     };
+    /// Levels of these ratios and runs.
+    pub(super) fn fluid(size_ratios: &[u64], runs: &[u64], largest_runs: u64) -> Fluid {
+        Fluid {
+            size_ratios: size_ratios.to_vec(),
+            runs: runs.to_vec(),
+            largest_runs,
+            level_base_bytes: B.0,
+            target_file_bytes: B.1,
+            ..Fluid::default()
+        }
+    }
     pub(super) const MIN_LATENCY: MinLatency = MinLatency {
         components: 3,
         level_base_bytes: B.0,
@@ -377,6 +388,22 @@ fn check_ptier(shape: &Shape) {
     }
 }
 
+/// Levels above the largest have less than their capacities, in as many runs as they may.
+#[cfg(feature = "all")]
+fn check_fluid(shape: &Shape, size_ratios: &[u64], runs: &[u64], largest_runs: usize) {
+    let Some((level0, below)) = shape.levels().split_first() else { return };
+    assert!(level0.runs.len() < 4 && level0.bytes() < 12, "{shape:?}");
+    let of = |list: &[u64], at: usize| *list.get(at).or(list.last()).unwrap();
+    let mut capacity = 12;
+    for (at, level) in below.iter().enumerate() {
+        capacity *= of(size_ratios, at);
+        let is_last = at + 1 == below.len();
+        let most = if is_last { largest_runs } else { of(runs, at) as usize };
+        let bytes = if is_last { level.runs.last().unwrap().bytes() } else { level.bytes() };
+        assert!(level.runs.len() <= most && bytes < capacity, "level {}: {shape:?}", at + 1);
+    }
+}
+
 fn check_stack(shape: &Shape) {
     check_admitting(shape);
     assert!(shape.runs().iter().filter(|(place, _)| place.level > 0).count() <= 3, "{shape:?}");
@@ -486,6 +513,14 @@ fn added() -> Vec<Case> {
             check_vertical(shape, ALL, true);
         }),
         (Box::new(growing::PTIER), check_ptier),
+        (Box::new(growing::fluid(&[3], &[1], 1)), |shape| check_fluid(shape, &[3], &[1], 1)),
+        (Box::new(growing::fluid(&[3], &[3], 1)), |shape| check_fluid(shape, &[3], &[3], 1)),
+        (Box::new(growing::fluid(&[9, 3, 3], &[9, 3, 2], 1)), |shape| {
+            check_fluid(shape, &[9, 3, 3], &[9, 3, 2], 1);
+        }),
+        (Box::new(growing::fluid(&[4, 6], &[2, 3], 3)), |shape| {
+            check_fluid(shape, &[4, 6], &[2, 3], 3);
+        }),
     ];
     policies.extend(partitioned_policies());
     policies

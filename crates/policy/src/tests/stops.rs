@@ -123,6 +123,14 @@ fn policies() -> Vec<Box<dyn Policy>> {
             ..PTier::default()
         }),
         #[cfg(feature = "all")]
+        Box::new(Fluid {
+            size_ratios: vec![size_ratio],
+            runs: vec![2],
+            level_base_bytes,
+            target_file_bytes,
+            ..Fluid::default()
+        }),
+        #[cfg(feature = "all")]
         Box::new(MinLatency {
             components: 3,
             level_base_bytes,

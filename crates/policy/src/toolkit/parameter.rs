@@ -95,10 +95,49 @@ pub(crate) struct ParameterRef<'a> {
 
 /// A reference to a value, with its range.
 pub(crate) enum ValueRef<'a> {
-    Number { least: u64, most: u64, value: &'a mut u64 },
+    Number {
+        least: u64,
+        most: u64,
+        value: &'a mut u64,
+    },
     Switch(&'a mut bool),
     Choice(&'a mut dyn Choose),
     Key(&'a mut Vec<u8>),
+    #[cfg(feature = "all")]
+    List {
+        least: u64,
+        most: u64,
+        value: &'a mut Vec<u64>,
+    },
+}
+
+/// The most numbers of a list.
+#[cfg(feature = "all")]
+pub(crate) const LIST_MAX: usize = 16;
+
+/// Numbers as text, with spaces between.
+#[cfg(feature = "all")]
+pub(crate) fn list_text(numbers: &[u64]) -> String {
+    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// Numbers of a text, if there are 1 to [`LIST_MAX`], each within the range.
+#[cfg(feature = "all")]
+pub(crate) fn list_of(text: &str, least: u64, most: u64) -> Option<Vec<u64>> {
+    let numbers: Option<Vec<u64>> = text.split(' ').map(|word| word.parse().ok()).collect();
+    numbers.filter(|numbers| is_list(numbers, least, most))
+}
+
+/// Whether these are 1 to [`LIST_MAX`] numbers, each within the range.
+#[cfg(feature = "all")]
+pub(crate) fn is_list(numbers: &[u64], least: u64, most: u64) -> bool {
+    (1..=LIST_MAX).contains(&numbers.len()) && numbers.iter().all(|n| (least..=most).contains(n))
+}
+
+/// Description of such a list, for errors.
+#[cfg(feature = "all")]
+pub(crate) fn expected_list(least: u64, most: u64) -> String {
+    format!("1 to {LIST_MAX} whole numbers from {least} to {most}, with spaces between")
 }
 
 /// Bytes as hexadecimal digits.
@@ -217,6 +256,15 @@ pub enum Value {
         /// Its bytes, in hexadecimal digits.
         value: String,
     },
+    /// One or more whole numbers.
+    List {
+        /// The least that is allowed.
+        least: u64,
+        /// The greatest that is allowed.
+        most: u64,
+        /// The numbers, with spaces between.
+        value: String,
+    },
 }
 
 impl<'a> ParameterRef<'a> {
@@ -229,6 +277,10 @@ impl<'a> ParameterRef<'a> {
             ValueRef::Switch(value) => Value::Switch { value: **value },
             ValueRef::Choice(value) => Value::Choice { among: value.among(), value: value.name() },
             ValueRef::Key(value) => Value::Key { value: hexadecimal(value) },
+            #[cfg(feature = "all")]
+            ValueRef::List { least, most, value } => {
+                Value::List { least: *least, most: *most, value: list_text(value) }
+            }
         };
         Parameter { name: self.name, meaning: self.meaning, value }
     }
@@ -355,6 +407,16 @@ impl<'a> ParameterRef<'a> {
 
     pub(crate) fn key(name: &'static str, meaning: &'static str, value: &'a mut Vec<u8>) -> Self {
         ParameterRef { name, meaning: prose(meaning), slot: ValueRef::Key(value) }
+    }
+
+    #[cfg(feature = "all")]
+    pub(crate) fn list(
+        name: &'static str,
+        meaning: &'static str,
+        (least, most): (u64, u64),
+        value: &'a mut Vec<u64>,
+    ) -> Self {
+        ParameterRef { name, meaning: prose(meaning), slot: ValueRef::List { least, most, value } }
     }
 
     pub(crate) fn dynamic_level_bytes(value: &'a mut bool) -> Self {

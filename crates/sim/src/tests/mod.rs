@@ -7,6 +7,7 @@ mod events;
 mod explain;
 mod filters;
 mod flash;
+mod fluid;
 mod level0;
 mod limits;
 mod machine;

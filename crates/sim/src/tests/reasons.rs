@@ -228,6 +228,13 @@ impl Evaluation<'_> {
                 let Of::Levels(level, _) = term.left.of else { return None };
                 self.status.capacities.get(level)?.bytes? / self.parameter("size-ratio")
             }
+            "newest-run" => runs(first).first()?.bytes(),
+            "runs-allowed" => self.status.capacities.get(first)?.runs?,
+            "run-share-less-half-an-arrival" | "capacity-less-half-an-arrival" => {
+                let Capacity { bytes, runs } = *self.status.capacities.get(first)?;
+                let shares = if side.name.starts_with("run-share") { runs? } else { 1 };
+                (bytes? / shares).saturating_sub(self.status.capacities.get(first - 1)?.bytes? / 2)
+            }
             "bucket-depth" => {
                 return Some((1..=shape.level0_depth() as u64).collect());
             }
@@ -316,6 +323,9 @@ fn watched() -> Vec<PolicyOptions> {
         r#"{"policy": "lazy-leveled", "size-ratio": 3, "leveled-levels": 2}"#,
         r#"{"policy": "ptier", "read-limit": 5}"#,
         r#"{"policy": "universal", "run-trigger": 3, "space-percent": 40}"#,
+        r#"{"policy": "fluid", "size-ratios": "8 4", "runs": "2 4", "largest-runs": 2}"#,
+        r#"{"policy": "fluid", "design": "bush", "data-bytes": 1000000, "level-base-bytes": 6000}"#,
+        r#"{"policy": "fluid", "design": "tuned", "data-bytes": 600000, "level-base-bytes": 6000}"#,
     ];
     let mut all = all_small();
     all.extend(variants.map(|text| policy(text).sized(6000, 3000)));

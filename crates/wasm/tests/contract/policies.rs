@@ -74,6 +74,10 @@ fn property(parameter: &Parameter) -> String {
             (String::new(), format!("\"{value}\""), quoted.join(" | "))
         }
         Value::Key { value } => (String::new(), format!("\"{value}\""), "string".to_owned()),
+        Value::List { least, most, value } => {
+            let range = format!(" Each from {least} to {most}, with spaces between.");
+            (range, format!("\"{value}\""), "string".to_owned())
+        }
     };
     let meaning = sentence(parameter.meaning);
     let name = camel_case(parameter.name);
