@@ -5,8 +5,9 @@
 //! cargo bench -p terrane-bench --bench scans
 //! ```
 //!
-//! Prints the least time of the rounds; and the blocks that a scan reads under `bucket`, in 16 buckets. With a store, the rows of a scan and a number of scans, it performs these alone:
-//! two numbers under `valgrind --tool=callgrind` give the instructions of a scan.
+//! Prints the least time of the rounds; and the blocks that a scan reads under `bucket`, in 16 buckets. With a store,
+//! the rows of a scan and a number of scans, it performs these alone: two numbers under `valgrind --tool=callgrind`
+//! give the instructions of a scan.
 //!
 //! ```sh
 //! scans three 100 2000

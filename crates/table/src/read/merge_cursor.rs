@@ -5,8 +5,8 @@
 //! comparison per level. Cursors that are not valid lose to all others. No two entries are equal,
 //! since no two entries of a key share a sequence number. A match compares the heads of keys, which lie side by side,
 //! and whole entries only if the heads are the same. Forward, the least head of those that lost is known: a winner
-//! whose next key is below it wins again without a match, and no other source has its key. Few sources have no tree: the
-//! winner is found by comparing all, and all that have a key pass it before.
+//! whose next key is below it wins again without a match, and no other source has its key. Few sources have no tree:
+//! the winner is found by comparing all, and all that have a key pass it before.
 
 use super::Source;
 use crate::cursor::Cursor;
@@ -119,7 +119,8 @@ impl MergeCursor {
         }
     }
 
-    /// Chooses the winner among few sources, of which each is compared with the best so far, by the heads that are noted.
+    /// Chooses the winner among few sources, of which each is compared with the best so far, by the heads that are
+    /// noted.
     fn choose(&mut self) {
         let (mut best, mut rival) = (None, u64::MAX);
         for i in 0..self.places.len() {
@@ -287,8 +288,8 @@ impl MergeCursor {
         Ok(true)
     }
 
-    /// Moves past all versions of `key`, which is the winner's, and returns `true`; past one of them if many sources are
-    /// merged.
+    /// Moves past all versions of `key`, which is the winner's, and returns `true`; past one of them if many sources
+    /// are merged.
     pub(super) fn pass(&mut self, key: &[u8]) -> Result<bool> {
         let Some(winner) = self.winner_at() else { return Ok(true) };
         if !self.has_few() || self.direction == Direction::Backward {
@@ -458,54 +459,4 @@ impl Cursor for MergeCursor {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::memtable::Memtable;
-    use crate::trace::ReadTracer;
-    use proptest::prelude::*;
-    use std::sync::Arc;
-
-    /// A memtable with these entries, as a source.
-    fn source(entries: &[(Vec<u8>, Tag)]) -> Source {
-        let memtable = Arc::new(Memtable::default());
-        entries.iter().for_each(|(key, tag)| memtable.insert(key, *tag, b"").unwrap());
-        Source::Memtable(memtable.cursor(), ReadTracer::default())
-    }
-
-    fn here(cursor: &impl Cursor) -> Option<(Vec<u8>, Tag)> {
-        cursor.valid().then(|| (cursor.key().to_vec(), cursor.tag()))
-    }
-
-    proptest! {
-        #[test]
-        fn a_merge_iterates_like_one_sorted_list(
-            owners in prop::collection::vec((0u8..12, 0usize..12), 0..60),
-            sources in 1usize..12,
-            steps in prop::collection::vec((0u8..6, 0u8..13, 0u64..70), 1..60),
-        ) {
-            let mut lists = vec![Vec::new(); sources];
-            let mut all = Vec::new();
-            for (seq, (key, owner)) in owners.into_iter().enumerate() {
-                let entry = (vec![key], Tag((seq as u64) << 8 | 1));
-                lists[owner % sources].push(entry.clone());
-                all.push(entry);
-            }
-            let mut merge = MergeCursor::new(lists.iter().map(|list| source(list)).collect());
-            let mut one = source(&all);
-            for (step, key, seq) in steps {
-                let (key, tag) = (vec![key], Tag(seq << 8));
-                for cursor in [&mut merge as &mut dyn Cursor, &mut one] {
-                    match step {
-                        0 => cursor.seek_first().unwrap(),
-                        1 => cursor.seek_last().unwrap(),
-                        2 => cursor.seek(&key, tag).unwrap(),
-                        3 => cursor.seek_before(&key, tag).unwrap(),
-                        4 => if cursor.valid() { cursor.next().unwrap() },
-                        _ => if cursor.valid() { cursor.prev().unwrap() },
-                    }
-                }
-                prop_assert_eq!(here(&merge), here(&one));
-            }
-        }
-    }
-}
+mod tests;

@@ -33,8 +33,8 @@ impl Source {
         }
     }
 
-    /// Moves to the next entry, if it lies in the same block of a table, and returns whether its key is another. `None`,
-    /// and no move, otherwise.
+    /// Moves to the next entry, if it lies in the same block of a table, and returns whether its key is another.
+    /// `None`, and no move, otherwise.
     #[inline(always)]
     pub(super) fn next_within(&mut self) -> Result<Option<bool>> {
         match self {

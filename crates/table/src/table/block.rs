@@ -230,8 +230,8 @@ impl Block {
             .ok_or_else(|| Malformed::new(at, "an entry", "an incomplete one"))
     }
 
-    /// The entry at offset `at`, if its lengths take a byte each and its tag at most eight; `None` for others, and for what
-    /// is none. A step of a scan decodes most entries here, by few checks of bounds.
+    /// The entry at offset `at`, if its lengths take a byte each and its tag at most eight; `None` for others, and for
+    /// what is none. A step of a scan decodes most entries here, by few checks of bounds.
     #[inline(always)]
     pub(super) fn short_entry(&self, at: usize) -> Option<ShortEntry> {
         let entries = self.entries();

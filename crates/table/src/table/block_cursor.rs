@@ -171,8 +171,8 @@ impl BlockCursor {
         self.read(at).map(Some)
     }
 
-    /// Stands for an entry that is not read yet: the one with this key and tag, and without a value. No step is possible
-    /// within the block.
+    /// Stands for an entry that is not read yet: the one with this key and tag, and without a value. No step is
+    /// possible within the block.
     pub(super) fn promise(&mut self, key: &[u8], tag: Tag) {
         self.passed.clear();
         self.key.set(key);

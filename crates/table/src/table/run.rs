@@ -4,8 +4,8 @@
 //! one table where a seek starts.
 //!
 //! A scan does not open a table before it comes to the table's first key, which is known without it: until then the
-//! cursor *promises* the entry ([`Tag::PROMISED`]), and the next step reads it. So a short scan touches only tables that
-//! hold its keys, or span its start.
+//! cursor *promises* the entry ([`Tag::PROMISED`]), and the next step reads it. So a short scan touches only tables
+//! that hold its keys, or span its start.
 
 use super::block_fetcher::{Direction, ReadPattern};
 use super::cursor::TableCursor;
@@ -88,8 +88,8 @@ impl RunCursor {
         Some(cursor)
     }
 
-    /// Moves to the next entry, if it lies in the block under the cursor, and returns whether its key is another. `None`,
-    /// and no move, otherwise.
+    /// Moves to the next entry, if it lies in the block under the cursor, and returns whether its key is another.
+    /// `None`, and no move, otherwise.
     #[inline(always)]
     pub(crate) fn next_within(&mut self) -> Result<Option<bool>> {
         match &mut self.cursor {
