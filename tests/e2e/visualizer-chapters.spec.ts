@@ -340,7 +340,7 @@ test("the rules of counters and of pairs are drawn step by step", async ({ conte
   expect(due.flatMap((name, i) => (name.includes("due") ? [i + 1] : []))).toEqual([3, 5, 6]);
   await expect(steps.nth(2)).toContainText("Counter 1 falls from 1 to 0. So level 1 is due.");
   await expect(steps.nth(2)).toContainText("Counter 1 starts again where counter 2 is: at 2.");
-  // The first round of the recording, which ends in zeroes.
+  // A round of the recording, which ends in zeroes.
   await expect(counters.locator(".counts tr").first().locator("td")).toHaveCount(20);
   await expect(counters.locator(".counts tr").nth(3).locator("td").last()).toHaveText("0");
   await page.goto(`${origin}/demo/#ch=ptier`);

@@ -17,7 +17,7 @@ pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Returns the varint at the front of these bytes and its length; `None` if it is longer.
+/// Returns the varint at the front of these bytes and its length; `None` if it is longer than eight bytes.
 #[inline(always)]
 pub(crate) fn short_varint(bytes: &[u8; 8]) -> Option<(u64, usize)> {
     const CONTINUES: u64 = 0x8080_8080_8080_8080;

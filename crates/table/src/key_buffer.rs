@@ -82,7 +82,7 @@ impl KeyBuffer {
     }
 
     /// Replaces what follows the first `kept` bytes by the first `len` bytes of `source`, and returns whether the key
-    /// is the same then. `None`, and no change, for a long key, and where one of the two has too few bytes.
+    /// stays the same. `None`, and no change, for a long key, and where one of the two has too few bytes.
     #[inline(always)]
     pub fn extend_short(&mut self, kept: usize, source: &[u8], len: usize) -> Option<bool> {
         let from = source.first_chunk::<CHUNK>()?;

@@ -1,4 +1,4 @@
-/** Places of names beside the dots of a plot: none is on a dot or on another name. */
+/** Places of names beside the dots of a plot. Where there is room, none is on a dot or on another name. */
 
 /** A dot, in pixels. */
 export interface Dot {
@@ -12,7 +12,7 @@ export interface Label {
   name: string;
   x: number;
   y: number;
-  /** The line from its dot to a name that is not beside it, or is as near to another; it ends at the name. */
+  /** End of the line from its dot, where the name is away from the dot or as near to another; it is at the name. */
   leader: readonly [x: number, y: number] | undefined;
 }
 
@@ -39,7 +39,8 @@ const UNCLEAR = 40;
  * Places the names of dots in a plot, among all its dots.
  *
  * 1. A name is tried at every place of a grid over the plot, the nearest to its dot first, and takes the first that is
- *    free of dots, of other names and of their lines, and whose own line crosses none of them.
+ *    free of dots, of other names and of their lines, and whose own line crosses none of them. If each line crosses
+ *    something, the name takes the first free place; if none is free, the one right of its dot.
  * 2. Dots that are closest to others choose first: a dot that stands alone has room on every side.
  */
 export function placeLabels(

@@ -4,7 +4,7 @@ import type { Timeline } from "../timeline/timeline.ts";
 
 /** Time of the visitor from one decision to the next, in microseconds, where the speeds below allow it. */
 const APPROACH = 1.5e6;
-/** The same for a new visitor, and the time for which nothing moves at first, in milliseconds. */
+/** That time for a new visitor, in microseconds, and the time for which nothing moves at first, in milliseconds. */
 const [CALM_APPROACH, REST] = [5e6, 4000];
 /** Seconds of a recording in a second of a new visitor before the first decision: nothing rises or glides for long. */
 const CALM_SPEED = 0.1;

@@ -8,14 +8,14 @@ use crate::{PapersError, Scale};
 use terrane_policy::PolicyOptions;
 use terrane_sim::Config;
 
-/// The machine and the parts of figure 10 again.
+/// The last of figure 10 again, with nothing changed.
 pub const SAME: &str = AT_FILES;
-/// The same on storage that writes a fifth as fast.
+/// Storage that writes a fifth as fast.
 pub const STORAGE: &str = "and storage that writes 1.4 GB/s";
-/// The same as the first, without merges within level 0, which are of one part.
+/// No merges within level 0, which have one part.
 pub const OUTWARD: &str = "and no merges within level 0";
 
-/// The changes of the first.
+/// The changes, each by itself; the first is none.
 pub const CHANGES: [&str; 3] = [SAME, STORAGE, OUTWARD];
 
 /// The name of a case.
@@ -24,7 +24,7 @@ pub fn case(change: &str, parts: u64) -> String {
     format!("{change}, {}", Design::Subcompaction(parts).name())
 }
 
-/// The parts of table I.
+/// Numbers of parts, as in table I.
 #[must_use]
 pub fn parts(scale: Scale) -> &'static [u64] {
     if scale == Scale::Ci { &[2, 16] } else { &[2, 4, 8, 16] }

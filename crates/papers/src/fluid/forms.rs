@@ -6,7 +6,7 @@ use crate::figure::{Figure, Plot, Source};
 use crate::{PapersError, Scale};
 use terrane_policy::fluid::model::{Mix, Tree};
 
-/// The ratio of the levels above the largest of those whose runs are varied.
+/// Size ratio of the levels above the largest, in trees whose numbers of runs are varied.
 const RATIO: u64 = 16;
 /// Runs of a level, and of the largest.
 pub const COUNTS: [u64; 5] = [1, 2, 4, 8, 16];
@@ -23,7 +23,7 @@ pub fn largest(runs: u64) -> String {
     format!("T = {RATIO}, K = 4, Z = {runs}")
 }
 
-/// Writes and runs.
+/// Writes and runs of each tree, beside their closed forms.
 ///
 /// # Errors
 /// A simulation that failed.

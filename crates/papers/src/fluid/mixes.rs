@@ -8,11 +8,11 @@ use terrane_policy::fluid::model::{Mix, Tree, tune};
 
 /// 95 % writes, with some reads and scans.
 pub const WRITE_HEAVY: &str = "write-heavy";
-/// Half writes; of the others half are reads, and most others find nothing.
+/// Half writes; half of the rest are reads that find a key, and most others are reads that find none.
 pub const BALANCED: &str = "balanced";
 /// 80 % reads of keys that are not there.
 pub const MISSING: &str = "missing reads";
-/// A third short scans.
+/// 30 % short scans.
 pub const SCANS: &str = "scans";
 
 /// The mixes.
@@ -48,7 +48,7 @@ pub(super) fn tuned(setting: Setting, mix: &Mix, page: f64) -> Tree {
     tune(mix, &setting.of_the_model(page))
 }
 
-/// Mixes.
+/// Trees under each mix, at rest and under load.
 ///
 /// # Errors
 /// A simulation that failed.

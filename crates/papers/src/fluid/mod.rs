@@ -1,7 +1,7 @@
 //! Fluid trees: a size ratio and a bound on runs for each level ("Dostoevsky", "The Log-Structured Merge-Bush",
 //! "Structural Designs Meet Optimality", Moose).
 //!
-//! * [`forms`] - what merges write and how many runs there are, beside the closed forms.
+//! * [`forms`] - writes of merges and numbers of runs, beside the closed forms.
 //! * [`mixes`] - the tree that is tuned by these forms, beside others, under mixes of operations.
 //!
 //! `setting` has the store and the trees.

@@ -28,10 +28,10 @@ pub const PROBES: [&str; 3] = [
 
 /// Storage whose writes hold reads up, without a page cache.
 pub const HELD: &str = "reads wait for pages";
-/// The same and compactions by seeks.
+/// Such storage and compactions by seeks, without a page cache.
 pub const SEEKS_HELD: &str = "seeks, and reads wait for pages";
 
-/// One thing or several that change.
+/// A case: what it changes of the setting.
 #[derive(Clone, Copy)]
 struct Case {
     name: &'static str,
@@ -41,7 +41,7 @@ struct Case {
     seeks: bool,
     /// Processor time of a table that a get asks.
     probe_micros: f64,
-    /// Time for which a die of the storage writes a page, in which reads of it wait.
+    /// Time for which a die of the storage writes a page; reads of the die wait for it.
     program_micros: f64,
 }
 

@@ -64,7 +64,7 @@ pub(super) struct Machine {
     /// it.
     pub(super) collects: bool,
     pub(super) discard: bool,
-    /// Time for which the device writes a page, in which it holds up reads of the same die.
+    /// Time for which a die writes a page and holds up its reads, in microseconds.
     pub(super) program_micros: f64,
 }
 

@@ -11,7 +11,7 @@ use terrane_policy::Shape;
 
 /// The most files, when the tree is idle.
 pub const FILES: &str = "files";
-/// The same by Spooky's rules.
+/// The greatest number of files by Spooky's rules.
 pub const BY_RULE: &str = "files, by the paper's rules";
 /// Levels from X to L.
 pub const DIVIDED: &str = "levels from X to L";

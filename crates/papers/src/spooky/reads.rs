@@ -12,7 +12,7 @@ pub const READS: &str = "thousand reads a second";
 pub const UPDATES: &str = "thousand updates a second";
 /// Mean latency of a read, in microseconds.
 pub const MEAN: &str = "us a read, mean";
-/// Its 99.9th percentile.
+/// 99.9th percentile of a read's latency, in microseconds.
 pub const TAIL: &str = "99.9 %";
 
 /// The kinds of reads.
@@ -31,7 +31,7 @@ pub fn case(kind: &str, device: &str, design: &str) -> String {
     format!("{kind}, {device}, {design}")
 }
 
-/// Figure 13 E, its columns of reads, and F.
+/// The reads of figure 13 E, and figure 13 F.
 ///
 /// # Errors
 /// A simulation that failed.

@@ -79,7 +79,7 @@ fn writes(design: &str, k: u64, levels: f64) -> f64 {
     }
 }
 
-/// The runs that a design leaves, on average; the greatest number where there is no form of the mean.
+/// The runs that a design leaves, on average; `None` where there is no closed form of them.
 fn runs(design: &str, k: u64) -> Option<f64> {
     let (k, l) = (k as f64, LEVELS as f64);
     (design == HORIZONTAL_TIERING).then_some(l * (k - 1.0) / (l + 1.0))
@@ -110,7 +110,7 @@ fn policy_of(design: &str, data: Data) -> PolicyOptions {
     }
 }
 
-/// The figure.
+/// Writes and runs of each design, beside their closed forms.
 ///
 /// # Errors
 /// A simulation that failed.

@@ -7,7 +7,7 @@
 //! * [`large`] - figure 9: a larger store.
 //! * [`trade_off`] - figure 10 a: reading against writing over many settings.
 //! * [`backbone`] - figure 10 b-e: Vertiorizon within lazy leveling.
-//! * [`closed_forms`] - what closed forms say that designs write, beside what they write.
+//! * [`closed_forms`] - writes and runs of designs, beside their closed forms.
 //! * [`designs`] - what is compared; `setting` has the store and the machine, `ranks` the ranking.
 //!
 //! The paper's store has buffers of 2 MB and entries of 1 KB; the number of buffers here, and the size of

@@ -12,7 +12,6 @@ pub use imp::{Pin, Pinned};
 /// A pointer to a `T`, or to nothing.
 pub struct Swap<T>(imp::Place<T>);
 
-/// A pointer to nothing.
 impl<T: Send + Sync + 'static> Default for Swap<T> {
     fn default() -> Self {
         Swap::empty()

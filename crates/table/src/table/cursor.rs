@@ -102,8 +102,8 @@ impl TableCursor {
         self.table.watch(self.fetcher.tracer.watches());
     }
 
-    /// Stands for the first entry of the table, or backward for the last, without reading it. In its direction it comes
-    /// before all versions of its key.
+    /// Promises the first entry of the table, or backward the last, without reading it. The promise precedes all versions
+    /// of its key in that direction.
     pub(super) fn promise(&mut self, direction: Direction) {
         let info = self.table.info();
         match direction {

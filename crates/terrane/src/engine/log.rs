@@ -153,7 +153,7 @@ impl Log {
         let synced = self.syncs.synced();
         let (first, log) = writer.next_record()?;
         let (before, was_half_full) = (log.bytes(), log.is_half_full());
-        // A browser's clock is a call out of the module, which takes as long as a tenth of a put.
+        // A browser's clock is a call out of the module, which takes longer than the append.
         let is_timed = !(BROWSER && log.is_in_memory());
         let mut append = || log.append(first, synced, batches);
         let appended = if is_timed { waits.time(Wait::Append, append) } else { append() };

@@ -11,14 +11,14 @@ use super::lookup::{Lookup, Versioned, lookup};
 use super::lookup::{missing, moment};
 use super::search::Found;
 #[cfg(not(target_arch = "wasm32"))]
-use super::search::{Search, Shown};
+use super::search::{Search, SearchedMemory};
 use crate::engine::{Engine, KeyspaceReads};
 use crate::error::Result;
 use crate::keyspace::KeyspaceId;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::sync::Pin;
 #[cfg(not(target_arch = "wasm32"))]
-use crate::version::{Kind, SharedSamples};
+use crate::version::{OperationKind, SharedSamples};
 #[cfg(not(target_arch = "wasm32"))]
 use std::ptr;
 use terrane_table::read::Reader;
@@ -81,13 +81,13 @@ impl<'a> Get<'a> {
         if let Some((samples, began)) = sampled
             && found.is_ok()
         {
-            samples.end(Kind::Get, began, key, &self.engine.jobs.events);
+            samples.end(OperationKind::Get, began, key, &self.engine.jobs.events);
         }
         found
     }
 
-    /// [`Get::find`]. Sets `sampled` to the samples, and the time of the start, if the get is sampled: it is added to them
-    /// at its end, since a listener may do anything, and must not do so under the pin.
+    /// [`Get::find`]. Sets `sampled` to the samples and the time of the start, if the get is sampled. The caller adds it
+    /// after the pin ends, since a listener may take long.
     #[cfg(not(target_arch = "wasm32"))]
     fn search(
         &self,
@@ -104,7 +104,7 @@ impl<'a> Get<'a> {
             return self.lookup()?.find(key, lend);
         };
         let samples = &sources.samples;
-        *sampled = samples.start(Kind::Get, events).map(|began| (samples.clone(), began));
+        *sampled = samples.start(OperationKind::Get, events).map(|began| (samples.clone(), began));
         if reads.access_stats.looked_up(1) {
             engine.background.notify_reads_due();
         }
@@ -116,7 +116,7 @@ impl<'a> Get<'a> {
         let shown = search.shown(lend, watching, &mut counts, pinned);
         engine.counters.gets.add(&counts);
         let rest = match shown? {
-            Shown::Known(found) => return Ok(found),
+            SearchedMemory::Known(found) => return Ok(found),
             rest => rest,
         };
         // The super version is taken before the pin ends, so that no other can have its address.

@@ -1,7 +1,7 @@
 //! Lookups of keys at one moment, cursors and traces, over a super version. The search for a key is `search`.
 
 #[cfg(not(target_arch = "wasm32"))]
-use super::search::Shown;
+use super::search::SearchedMemory;
 use super::search::{Found, Search};
 use crate::engine::{Background, Engine, KeyspaceInner, Keyspaces, Snapshots, StoreState};
 use crate::entry::{Millis, Seq, Tag};
@@ -13,7 +13,7 @@ use crate::read::Cursor;
 use crate::sync::Loaded;
 use crate::table::ReadPattern;
 use crate::vec_map::VecMap;
-use crate::version::{Kind, SuperVersion};
+use crate::version::{OperationKind, SuperVersion};
 use std::ops::{Bound, RangeInclusive};
 use std::sync::Arc;
 use terrane_table::cursor::Cursor as TableCursor;
@@ -342,12 +342,12 @@ impl Lookup<'_> {
         key: &[u8],
         lend: &mut dyn FnMut(&[u8]),
     ) -> Result<Option<Found>> {
-        let sampled = self.super_version.samples.start(Kind::Get, self.events);
+        let sampled = self.super_version.samples.start(OperationKind::Get, self.events);
         let found = self.search(key, lend);
         if let Some(began) = sampled
             && found.is_ok()
         {
-            self.super_version.samples.end(Kind::Get, began, key, self.events);
+            self.super_version.samples.end(OperationKind::Get, began, key, self.events);
         }
         found
     }
@@ -367,15 +367,15 @@ impl Lookup<'_> {
     pub(super) fn find_rest(
         &mut self,
         key: &[u8],
-        rest: Shown,
+        rest: SearchedMemory,
         lend: &mut dyn FnMut(&[u8]),
     ) -> Result<Option<Found>> {
         let Lookup { super_version, tracer, operator, .. } = self;
         let search = Search::new(super_version, key, self.reader, *operator);
         match rest {
-            Shown::Known(found) => Ok(found),
-            Shown::Unread(place) => search.unread_at(place).value(place, lend, tracer),
-            Shown::Operand(merged, seq, place) => {
+            SearchedMemory::Known(found) => Ok(found),
+            SearchedMemory::Unread(place) => search.unread_at(place).value(place, lend, tracer),
+            SearchedMemory::Operand(merged, seq, place) => {
                 lend(&search.join(merged, place, tracer)?);
                 Ok(Some((seq, None)))
             }

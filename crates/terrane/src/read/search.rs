@@ -23,7 +23,7 @@ pub(super) struct Search<'a> {
     /// The sequence number of the newest range delete of the key; what is older has no effect.
     least: Seq,
     operator: Option<&'a MergeOperator>,
-    /// A place of which memory has too little.
+    /// The place at which the search in memory stopped, which is not tried in memory again.
     unread: Option<usize>,
 }
 
@@ -38,7 +38,7 @@ enum Seen {
 
 /// Result of a search in memory.
 #[cfg(not(target_arch = "wasm32"))]
-pub(super) enum Shown {
+pub(super) enum SearchedMemory {
     /// The key has this value, which was lent, or none.
     Known(Option<Found>),
     /// The key has an operand, with its sequence number, at a place; what is below it is not searched.
@@ -58,7 +58,7 @@ impl<'a> Search<'a> {
         Search { sources, key, hash: key_hash(key), reader, least, operator, unread: None }
     }
 
-    /// The same, of which memory is known to have too little at a place.
+    /// Returns the search with the place at which memory had too little.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn unread_at(mut self, place: usize) -> Self {
         self.unread = Some(place);
@@ -106,12 +106,12 @@ impl<'a> Search<'a> {
         watching: bool,
         counts: &mut ReadCounts,
         pinned: &Pinned,
-    ) -> Result<Shown> {
+    ) -> Result<SearchedMemory> {
         let Search { sources, key, hash, reader: Reader { at, .. }, least, .. } = *self;
         let known = |seen: Seen, tag: Tag, place| match seen {
-            Seen::Value(expires_at) => Shown::Known(Some((tag.seq(), expires_at))),
-            Seen::Operand(merged) => Shown::Operand(merged, tag.seq(), place),
-            Seen::Nothing(_) => Shown::Known(None),
+            Seen::Value(expires_at) => SearchedMemory::Known(Some((tag.seq(), expires_at))),
+            Seen::Operand(merged) => SearchedMemory::Operand(merged, tag.seq(), place),
+            Seen::Nothing(_) => SearchedMemory::Known(None),
         };
         let mut memtables = 0;
         for memtable in sources.memtables() {
@@ -120,7 +120,7 @@ impl<'a> Search<'a> {
                 && let Some((tag, stored)) = memtable.get(key, at)
             {
                 if tag.seq() < least {
-                    return Ok(Shown::Known(None));
+                    return Ok(SearchedMemory::Known(None));
                 }
                 return Ok(known(self.see(tag, stored, lend)?, tag, memtables - 1));
             }
@@ -131,9 +131,9 @@ impl<'a> Search<'a> {
         let sought = SoughtKey { key, hash, at, least, watching, unread: None };
         let filters = &sources.filters;
         Ok(match sources.runs.get_shown(sought, 0, see, counts, filters, pinned) {
-            Ok(None) => Shown::Known(None),
+            Ok(None) => SearchedMemory::Known(None),
             Ok(Some((tag, run))) => known(seen?, tag, memtables + run),
-            Err(run) => Shown::Unread(memtables + run),
+            Err(run) => SearchedMemory::Unread(memtables + run),
         })
     }
 

@@ -7,10 +7,10 @@ use super::record::Record;
 use crate::error::{Error, Result};
 use crate::vec_map::VecSet;
 
-/// The manifest, and what is unknown after a failed commit. `own` is what only one kind of storage
+/// The manifest, and what is unknown after a failed commit. `extra` is for what only one kind of storage
 /// has to know.
 #[derive(Default)]
-pub(super) struct CommitState<Own = ()> {
+pub(super) struct CommitState<Extra = ()> {
     pub(super) manifest: Option<Manifest>,
     /// Bytes written to manifests.
     pub(super) manifest_bytes: u64,
@@ -23,16 +23,16 @@ pub(super) struct CommitState<Own = ()> {
     /// Files that a failed commit may have named, and those of them to be removed.
     pub(super) in_doubt: VecSet<FileId>,
     pub(super) removed_in_doubt: VecSet<FileId>,
-    pub(super) own: Own,
+    pub(super) extra: Extra,
 }
 
-/// What was known before an attempt.
+/// State of the commits before an attempt.
 pub(super) struct Before {
     unsettled: bool,
     needs_rollover: bool,
 }
 
-impl<Own> CommitState<Own> {
+impl<Extra> CommitState<Extra> {
     /// Whether a record can be appended without a rollover.
     pub(super) fn has_room(&self, record: &Record<'_>) -> Result<bool> {
         match &self.manifest {

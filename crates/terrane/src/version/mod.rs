@@ -33,6 +33,6 @@ pub use version_set::{KeyspaceRecord, LogRecord, VersionSet};
 pub(crate) use expired::{expired, has_expired};
 pub(crate) use hidden::{DELETES_BYTES_MAX, Needs, hidden, hidden_tables, hides_any};
 pub(crate) use histograms::Histograms;
-pub(crate) use samples::{Kind, Samples, SharedSamples};
+pub(crate) use samples::{OperationKind, Samples, SharedSamples, draw};
 pub(crate) use sources::{Run, Runs, SoughtKey, Sources};
 pub(crate) use super_version::SuperVersion;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// Kind of an operation.
 #[derive(Clone, Copy)]
-pub(crate) enum Kind {
+pub(crate) enum OperationKind {
     Get,
     Write,
 }
@@ -15,6 +15,11 @@ pub(crate) enum Kind {
 /// Nothing.
 #[derive(Clone)]
 pub(crate) struct SharedSamples;
+
+/// Draws nothing, since nothing is sampled.
+pub(crate) fn draw() -> u32 {
+    0
+}
 
 /// Stands for the samples of other builds.
 pub(crate) type Samples = SharedSamples;
@@ -25,9 +30,9 @@ impl Samples {
     }
 
     #[inline]
-    pub fn start(&self, _: Kind, _: &EventStream) -> Option<u64> {
+    pub fn start(&self, _: OperationKind, _: &EventStream) -> Option<u64> {
         None
     }
 
-    pub fn end(&self, _: Kind, _: u64, _: &[u8], _: &EventStream) {}
+    pub fn end(&self, _: OperationKind, _: u64, _: &[u8], _: &EventStream) {}
 }

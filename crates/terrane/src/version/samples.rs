@@ -14,7 +14,7 @@ use std::sync::Arc;
 use terrane_policy::MAX_LEVELS;
 use terrane_policy::operations::{Interval, LevelReads, OperationSampler};
 
-pub(crate) use terrane_policy::operations::OperationKind as Kind;
+pub(crate) use terrane_policy::operations::OperationKind;
 
 /// The samples of a keyspace, as its super versions share them.
 pub(crate) type SharedSamples = Arc<Samples>;
@@ -43,7 +43,7 @@ impl Samples {
 
     /// Step 1. Returns the time at the start of an operation that is sampled.
     #[inline]
-    pub fn start(&self, kind: Kind, events: &EventStream) -> Option<u64> {
+    pub fn start(&self, kind: OperationKind, events: &EventStream) -> Option<u64> {
         if !events.is_heard() || draw() & self.mask(kind).load(Relaxed) != 0 {
             return None;
         }
@@ -52,11 +52,11 @@ impl Samples {
 
     /// Step 2, for an operation on `key` that started at `began`.
     #[cold]
-    pub fn end(&self, kind: Kind, began: u64, key: &[u8], events: &EventStream) {
+    pub fn end(&self, kind: OperationKind, began: u64, key: &[u8], events: &EventStream) {
         let now = events.micros();
         let mut sampler = lock(&self.sampler);
         let ended = sampler.add(kind, now, now.saturating_sub(began), key);
-        for kind in [Kind::Get, Kind::Write] {
+        for kind in [OperationKind::Get, OperationKind::Write] {
             self.mask(kind).store(sampler.mask(kind), Relaxed);
         }
         drop(sampler);
@@ -65,10 +65,10 @@ impl Samples {
         events.emit(|| Event::Operations { keyspace, lasted_micros, gets, writes, levels });
     }
 
-    fn mask(&self, kind: Kind) -> &AtomicU32 {
+    fn mask(&self, kind: OperationKind) -> &AtomicU32 {
         match kind {
-            Kind::Get => &self.gets,
-            Kind::Write => &self.writes,
+            OperationKind::Get => &self.gets,
+            OperationKind::Write => &self.writes,
         }
     }
 
@@ -95,7 +95,7 @@ impl Samples {
 
 /// Draws a number from this thread's sequence, so that operations that alternate are not sampled in step.
 #[inline]
-fn draw() -> u32 {
+pub(crate) fn draw() -> u32 {
     thread_local! {
         static STATE: Cell<u64> = const { Cell::new(0x9e37_79b9_7f4a_7c15) };
     }

@@ -20,11 +20,11 @@ pub(crate) struct Sources {
     pub active: Arc<Memtable>,
     /// Waiting for their flush, newest first.
     pub sealed: Vec<Arc<Memtable>>,
-    /// Those of the tree.
+    /// Runs of the tree.
     pub runs: Arc<Runs>,
-    /// Those of the keyspace, which all its super versions share.
+    /// Counts of the keyspace, which all its super versions share.
     pub filters: Arc<FilterCounters>,
-    /// Samples of its operations, which all share as well.
+    /// Samples of its operations, shared likewise.
     pub samples: SharedSamples,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct SoughtKey<'a> {
     // for gets in memory, which are native
     pub watching: bool,
     /// The index of a run of which memory has too little.
-    #[cfg_attr(target_arch = "wasm32", allow(dead_code))]
+    #[cfg_attr(target_arch = "wasm32", allow(dead_code))] // likewise
     pub unread: Option<usize>,
 }
 
@@ -91,8 +91,8 @@ impl Sources {
 
 impl Runs {
     /// Returns the tag of the newest version of a key that its reader sees, tombstones included, and the index of its
-    /// run; lends the value to `lend`. Runs before the `first` are left out. `counters` count what filters say, and blocks read. This
-    /// thread must not be pinned: files may be read.
+    /// run; lends the value to `lend`. Runs before the `first` are left out. `counters` count what filters say, and blocks
+    /// read. This thread must not be pinned: files may be read.
     ///
     /// # Errors
     /// Damage or an I/O error.

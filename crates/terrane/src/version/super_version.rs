@@ -14,7 +14,7 @@ pub(crate) struct SuperVersion {
 }
 
 impl SuperVersion {
-    /// These memtables, of which the sealed ones are ordered newest first, over a tree.
+    /// Makes a super version of memtables, `sealed` newest first, and a tree.
     pub fn new(
         active: Arc<Memtable>,
         sealed: Vec<Arc<Memtable>>,

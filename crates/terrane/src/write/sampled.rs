@@ -3,7 +3,7 @@
 use crate::batch::{Operation, WriteBatch};
 use crate::engine::Engine;
 use crate::keyspace::KeyspaceId;
-use crate::version::{Kind, SharedSamples};
+use crate::version::{OperationKind, SharedSamples, draw};
 
 /// Whether this build samples operations.
 const AVAILABLE: bool = cfg!(feature = "all");
@@ -34,7 +34,7 @@ impl Sampled {
     pub fn end(self, engine: &Engine) {
         if AVAILABLE {
             for Sample { of, began, key } in self.0 {
-                of.end(Kind::Write, began, &key, &engine.jobs.events);
+                of.end(OperationKind::Write, began, &key, &engine.jobs.events);
             }
         }
     }
@@ -44,13 +44,12 @@ fn sample(engine: &Engine, batch: &WriteBatch) -> Option<Sample> {
     let id = batch.keyspaces().next()?;
     let keyspaces = engine.keyspaces.load();
     let super_version = keyspaces.get(&id)?.super_version.load();
-    let began = super_version.samples.start(Kind::Write, &engine.jobs.events)?;
-    // Any of them: by the time, whose last digits are as good as drawn.
-    let key = key_of(batch, id, began as usize)?;
+    let began = super_version.samples.start(OperationKind::Write, &engine.jobs.events)?;
+    let key = key_of(batch, id, draw() as usize)?;
     Some(Sample { of: super_version.samples.clone(), began, key })
 }
 
-/// Returns the key of one of the entries of a keyspace.
+/// Returns the key of one of the entries of a keyspace, by a number that was drawn.
 fn key_of(batch: &WriteBatch, id: KeyspaceId, number: usize) -> Option<Vec<u8>> {
     let keys = || batch.iter().filter_map(Result::ok).filter(|(of, _)| *of == id);
     let count = keys().count().max(1);

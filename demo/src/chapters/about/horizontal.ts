@@ -20,7 +20,7 @@ export const horizontal: Chapter = {
       "asked from then on; merge late, and level 1 piles up.",
     "A counter for each level decides. The drawings go through the example's round of two levels, counted from " +
       "3, one admission at a time. The recording has three levels and one round after another, each from a larger " +
-      "number: 20 admissions from 4, then 56 from 6.",
+      "number: 1 admission from 1, 4 from 2, 20 from 4, then 56 from 6.",
   ],
   answers: [
     {

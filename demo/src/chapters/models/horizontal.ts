@@ -63,8 +63,8 @@ export function countersOf(levels: number, k: number): CounterStep[] {
   return steps;
 }
 
-/** The recording's levels, and the numbers that its rounds start at. */
-export const ROUNDS = { levels: 3, first: 4, next: 6 } as const;
+/** The recording's levels, and the numbers that its rounds start at; the one of 4 is drawn. */
+export const ROUNDS = { levels: 3, starts: [1, 2, 4, 6], drawn: 4, next: 6 } as const;
 
 /** A step with the runs of each level after it. */
 export interface WalkStep extends CounterStep {

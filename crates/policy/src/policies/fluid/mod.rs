@@ -134,7 +134,7 @@ impl Default for Fluid {
 }
 
 /// The greatest ratio, and the most runs of a level.
-const MOST: u64 = 256;
+const RATIO_MAX: u64 = 256;
 
 const SIZE_RATIOS: &str = "size-ratios";
 const RUNS: &str = "runs";
@@ -192,9 +192,10 @@ impl Policy for Fluid {
         let rule = Vertical::staging(self.level_base_bytes, self.target_file_bytes);
         let view = View::new(rule, context);
         let levels = Levels::new(self, deepest(context.shape));
-        let tree = Fluidly { view: &view, levels: &levels };
-        tree.admit()
-            .or_else(|| (1..=levels.last).find_map(|level| tree.relieve(level)))
+        let rules = Rules { view: &view, levels: &levels };
+        rules
+            .admit()
+            .or_else(|| (1..=levels.last).find_map(|level| rules.relieve(level)))
             .or_else(|| view.merge_while_waiting())
             .or_else(|| view.merge_within_l0())
     }
@@ -244,12 +245,12 @@ impl Levels {
     }
 }
 
-struct Fluidly<'v, 'a> {
+struct Rules<'v, 'a> {
     view: &'v View<'a>,
     levels: &'v Levels,
 }
 
-impl<'a> Fluidly<'_, 'a> {
+impl<'a> Rules<'_, 'a> {
     /// Compares a run of a level with the bytes from which it is closed.
     fn closed(&self, level: usize, run: &Run) -> Term {
         let share = self.levels.capacity(level) / self.levels.runs(level);
@@ -415,19 +416,19 @@ impl Described for Fluid {
             ParameterRef::list(
                 SIZE_RATIOS,
                 "capacity of each level divided by that of the level above, from level 1 on; the last repeats",
-                (2, MOST),
+                (2, RATIO_MAX),
                 &mut self.size_ratios,
             ),
             ParameterRef::list(
                 RUNS,
                 "runs of each level but the largest, from level 1 on; the last repeats",
-                (1, MOST),
+                (1, RATIO_MAX),
                 &mut self.runs,
             ),
             ParameterRef::number(
                 "largest-runs",
                 "runs of the largest level",
-                (1, MOST),
+                (1, RATIO_MAX),
                 &mut self.largest_runs,
             ),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),
@@ -472,8 +473,8 @@ impl Described for Fluid {
     fn conflict(&self) -> Option<Conflict> {
         let refused = |parameter, expected, found| Some(Conflict { parameter, expected, found });
         for (name, least, list) in [(SIZE_RATIOS, 2, &self.size_ratios), (RUNS, 1, &self.runs)] {
-            if !is_list(list, least, MOST) {
-                return refused(name, expected_list(least, MOST), list_text(list));
+            if !is_list(list, least, RATIO_MAX) {
+                return refused(name, expected_list(least, RATIO_MAX), list_text(list));
             }
         }
         let given = Tree {

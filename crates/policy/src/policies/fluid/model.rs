@@ -17,7 +17,7 @@
 //!    that levels of equal ratio and runs are best where their product is given. So all that is compared are numbers of
 //!    equal levels above a largest one, with `r` and K from a list, and some Z.
 
-use super::MOST;
+use super::RATIO_MAX;
 use crate::toolkit::parameter::LIST_MAX;
 
 /// Ratios and runs of levels, from level 1 on; the last of each repeats.
@@ -80,7 +80,7 @@ impl Tree {
         let (mut size_ratios, mut next) = (vec![size_ratio], size_ratio);
         let mut held = size_ratio;
         while held < buffers && size_ratios.len() < LIST_MAX {
-            let ratio = next.min(buffers.div_ceil(held)).clamp(2, MOST);
+            let ratio = next.min(buffers.div_ceil(held)).clamp(2, RATIO_MAX);
             size_ratios.push(ratio);
             held = held.saturating_mul(ratio);
             next = next.saturating_mul(next);
@@ -189,7 +189,7 @@ pub fn tune(mix: &Mix, store: &Store) -> Tree {
     let mut consider = |equal: u64, runs: u64, ratio: u64, upper: Costs| {
         let held = buffers / (ratio as f64).powi(i32::try_from(equal).unwrap_or(i32::MAX));
         let last = last_ratio(held);
-        if equal > 0 && last < 2 || last > MOST {
+        if equal > 0 && last < 2 || last > RATIO_MAX {
             return;
         }
         let above = if equal == 0 { 1 } else { runs };
@@ -219,7 +219,7 @@ pub fn tune(mix: &Mix, store: &Store) -> Tree {
     let (_, equal, ratio, runs, largest_runs) = best;
     let held = buffers / (ratio as f64).powi(equal as i32);
     let mut size_ratios = vec![ratio; equal as usize];
-    let last = last_ratio(held).clamp(2, MOST);
+    let last = last_ratio(held).clamp(2, RATIO_MAX);
     size_ratios.push(last);
     // The largest level is one of the others once the tree has grown.
     let mut all_runs = vec![runs; equal as usize];

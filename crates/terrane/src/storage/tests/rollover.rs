@@ -7,7 +7,7 @@ fn commit(storage: &dyn Storage, edit: &[u8]) -> crate::error::Result<()> {
 }
 
 #[test]
-fn a_smaller_edit_is_appended_after_one_that_needed_a_manifest_for_which_no_space_was_left() {
+fn a_smaller_edit_fits_after_a_rollover_found_no_space() {
     for kind in KINDS {
         let vfs = FaultVfs::new(Arc::new(place(kind))).unwrap();
         let storage = open(kind, &vfs);

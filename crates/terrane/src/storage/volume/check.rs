@@ -23,7 +23,7 @@ impl Volume {
             let sound = matches!(slot, Slot::Valid(found)
                 if *found == self.superblock(found.format, manifest.generation(), region));
             // After a failed switch a slot may be ahead, until the next commit.
-            if !sound && state.own.in_doubt.is_empty() {
+            if !sound && state.extra.in_doubt.is_empty() {
                 damage.push(damaged_slot(&name, n, manifest.generation()));
             }
         }

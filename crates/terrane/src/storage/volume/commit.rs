@@ -23,12 +23,12 @@ const OVERSIZED: usize = 4;
 
 pub(super) type VolumeState = CommitState<Regions>;
 
-/// What a volume has to know about its regions, beside the manifest.
+/// State of a volume's regions, beside the manifest.
 #[derive(Default)]
 pub(super) struct Regions {
     /// Number of files in the manifest's first record, for which its region was sized.
     pub(super) files_at_first: usize,
-    /// Those that a failed switch may have named.
+    /// Regions that a failed switch may have named.
     pub(super) in_doubt: Vec<Extent>,
     /// Copies of files that a failed move may have named.
     pub(super) moves_in_doubt: Vec<Arc<VolumeFile>>,
@@ -101,7 +101,7 @@ impl Volume {
     pub(super) fn is_oversized(&self, state: &VolumeState) -> bool {
         let capacity = state.manifest.as_ref().map_or(0, |manifest| manifest.region().1);
         let files = lock(&self.files).all_live().len();
-        capacity > MIN_CAPACITY && files < state.own.files_at_first / OVERSIZED
+        capacity > MIN_CAPACITY && files < state.extra.files_at_first / OVERSIZED
     }
 
     /// Rolls over: starts a new manifest region and switches the superblocks to it.
@@ -124,7 +124,7 @@ impl Volume {
         });
         let manifest = begun.inspect_err(|e| state.not_begun(e))?;
         self.switch(state, manifest)?;
-        state.own.files_at_first = snapshot.placed.len();
+        state.extra.files_at_first = snapshot.placed.len();
         Ok(())
     }
 
@@ -133,15 +133,15 @@ impl Volume {
         let (offset, len) = manifest.region();
         let region = Extent { offset, len };
         let generation = manifest.generation();
-        state.own.in_doubt.push(region);
+        state.extra.in_doubt.push(region);
         state.manifest_bytes += len;
         let superblock = self.superblock(manifest.for_next_generation().format, generation, region);
         self.write_slot(0, &superblock)?;
         self.write_slot(1, &superblock)?;
         let old = state.manifest.replace(manifest).map(|old| old.region());
         let old = old.map(|(offset, len)| Extent { offset, len });
-        state.own.in_doubt.retain(|e| *e != region);
-        self.space.free(0, &std::mem::take(&mut state.own.in_doubt));
+        state.extra.in_doubt.retain(|e| *e != region);
+        self.space.free(0, &std::mem::take(&mut state.extra.in_doubt));
         self.space.free(0, old.as_slice());
         state.needs_rollover = false;
         Ok(())
@@ -159,7 +159,7 @@ impl Volume {
         let mut files = lock(&self.files);
         commit.added.iter().for_each(|id| files.mark_live(*id));
         commit.dropped.iter().for_each(|id| files.mark_dropped(*id));
-        state.own.moves_in_doubt.clear();
+        state.extra.moves_in_doubt.clear();
         for id in state.settle().iter() {
             files.remove(*id);
         }

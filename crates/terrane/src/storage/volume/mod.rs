@@ -247,7 +247,7 @@ impl Storage for Volume {
         }
         state.needs_rollover = !opened.repaired.is_empty() || opened.discarded_bytes > 0;
         state.last_generation = superblock.generation;
-        state.own.files_at_first = opened.replayed.live_at_first;
+        state.extra.files_at_first = opened.replayed.live_at_first;
         self.started.store(true, Ordering::Release);
         let synced = opened.manifest.synced();
         state.manifest = Some(opened.manifest);

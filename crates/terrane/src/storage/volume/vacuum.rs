@@ -151,7 +151,7 @@ impl Volume {
         match &appended {
             Ok(true) => {}
             Ok(false) => state.needs_rollover = true,
-            Err(_) => state.own.moves_in_doubt.push(to.clone()),
+            Err(_) => state.extra.moves_in_doubt.push(to.clone()),
         }
         appended
     }
