@@ -250,7 +250,7 @@ export interface OperationStats {
   maxMicros: number;
   /**
    * Keys of the sample in order, from the least to the greatest: about as many operations are between each
-   * two of them. A batch counts with one of its keys, and a long key with its first 64 bytes.
+   * two of them. A batch counts with one of its keys, and a long key with its first 32 bytes.
    */
   quantiles: Uint8Array[];
 }

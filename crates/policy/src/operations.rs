@@ -1,8 +1,8 @@
 //! Operations of a keyspace, sampled: their latencies, and the keys that they are on.
 //!
 //! 1. The caller samples the operations that a mask lets through: one of a power of two.
-//! 2. A sample is kept until its interval ends. Once a kind has [`SAMPLES_MAX`], every second one is dropped, and from
-//!    then on half as many operations are sampled.
+//! 2. A sample is kept until its interval ends. Once a kind has 256, every second one is dropped, and from then on half
+//!    as many operations are sampled.
 //! 3. The first sample after a second ends the interval, and becomes its figures. Where few operations were sampled,
 //!    more of the next interval are.
 
@@ -13,11 +13,11 @@ use terrane_types::sort_by;
 /// The least length of an interval, in microseconds.
 const INTERVAL_MICROS: u64 = 1_000_000;
 /// The number of samples of a kind at which half of them are dropped.
-const SAMPLES_MAX: usize = 1024;
+const SAMPLES_MAX: usize = 256;
 /// The equal shares of operations whose limits are reported.
 const SHARES: usize = 16;
 /// The bytes of a key that are kept.
-const KEY_BYTES_MAX: usize = 64;
+const KEY_BYTES_MAX: usize = 32;
 /// The most times that the share of sampled operations is halved.
 const HALVINGS_MAX: u32 = 31;
 
@@ -42,7 +42,7 @@ pub struct OperationStats {
     /// The longest latency of the sample, in microseconds.
     pub max_micros: u64,
     /// Keys of the sample in order, from the least to the greatest: about as many operations are between each two of
-    /// them. A batch counts with one of its keys, and a long key with its first 64 bytes.
+    /// them. A batch counts with one of its keys, and a long key with its first 32 bytes.
     pub quantiles: Vec<Vec<u8>>,
 }
 

@@ -8,7 +8,8 @@ pub use terrane_policy::event::{Event, TraceLine};
 
 /// Receives events, one after the other, on the thread that caused them, each with its time: microseconds
 /// since the store was opened, or 0 during that and where the executor has no clock. No time is before that
-/// of the event before. It must not call the store.
+/// of the event before. It must not call the store, nor take a lock that is held around a call of the store: gets and
+/// writes call it as well.
 pub type Listener = Arc<dyn Fn(u64, &Event) + Send + Sync>;
 
 /// Microseconds since a moment of its choice.

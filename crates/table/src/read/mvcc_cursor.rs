@@ -30,7 +30,7 @@ use terrane_types::range_deletes::RangeDeletes;
 enum State {
     /// Not positioned yet: starts at either end of the range.
     Start,
-    /// Positioned at the saved key, which need not exist.
+    /// Positioned at the key sought, which need not exist.
     Sought,
     /// On the merging cursor's entry.
     Forward,
@@ -47,7 +47,9 @@ pub struct MvccCursor {
     range: KeyRange,
     reader: Reader,
     state: State,
-    /// The key returned last, whose older versions are skipped; or the key sought.
+    /// The key sought last.
+    sought: KeyBuffer,
+    /// The key returned last, whose older versions are skipped.
     key: KeyBuffer,
     /// The value of the saved entry.
     value: Vec<u8>,
@@ -66,10 +68,19 @@ impl MvccCursor {
     #[must_use]
     pub fn new(sources: Vec<Source>, range: KeyRange, reader: Reader, tracer: ReadTracer) -> Self {
         let merge = MergeCursor::new(sources);
-        let (state, key, value, expires_at) =
-            (State::Start, KeyBuffer::default(), Vec::new(), None);
-        let (cover, operator) = (None, None);
-        MvccCursor { merge, range, reader, state, key, value, expires_at, tracer, cover, operator }
+        MvccCursor {
+            merge,
+            range,
+            reader,
+            state: State::Start,
+            sought: KeyBuffer::default(),
+            key: KeyBuffer::default(),
+            value: Vec::new(),
+            expires_at: None,
+            tracer,
+            cover: None,
+            operator: None,
+        }
     }
 
     /// Sets the range deletes, whose hidden versions the cursor skips.
@@ -107,7 +118,7 @@ impl MvccCursor {
     /// Moves to a key, which need not exist: `next` returns the pair at or after it, `prev` the one at
     /// or before it.
     pub fn seek(&mut self, key: &[u8]) {
-        self.key.set(key);
+        self.sought.set(key);
         self.state = State::Sought;
     }
 
@@ -157,10 +168,12 @@ impl MvccCursor {
             State::Forward if has_left => Ok(false),
             State::Forward => self.pass_all(),
             State::Start => self.seek_start().map(|()| false),
-            State::Sought if !self.range.above_start(self.key.as_slice()) => {
+            State::Sought if !self.range.above_start(self.sought.as_slice()) => {
                 self.seek_start().map(|()| false)
             }
-            State::Sought => self.merge.seek(self.key.as_slice(), Tag::at(MAX_SEQ)).map(|()| false),
+            State::Sought => {
+                self.merge.seek(self.sought.as_slice(), Tag::at(MAX_SEQ)).map(|()| false)
+            }
             State::Joined => Ok(true),
             State::Backward => self.merge.seek(self.key.as_slice(), Tag(0)).map(|()| true),
             State::Ended => return Ok(None),
@@ -193,8 +206,8 @@ impl MvccCursor {
         let before = self.state;
         let moved = match self.state {
             State::Start => self.seek_end(),
-            State::Sought if !self.range.below_end(self.key.as_slice()) => self.seek_end(),
-            State::Sought => self.merge.seek_before(self.key.as_slice(), Tag(0)),
+            State::Sought if !self.range.below_end(self.sought.as_slice()) => self.seek_end(),
+            State::Sought => self.merge.seek_before(self.sought.as_slice(), Tag(0)),
             State::Forward => {
                 self.key.set(self.merge.key());
                 self.merge.seek_before(self.key.as_slice(), Tag(u64::MAX))
@@ -214,9 +227,8 @@ impl MvccCursor {
         Ok(Some((self.key.as_slice(), &self.value)))
     }
 
-    /// Ends the cursor after an error of a step that started in state `before`, unless the step can be tried again. A
-    /// key that was saved meanwhile is that of the entry at which the step failed, and all entries before it are
-    /// hidden.
+    /// Ends the cursor after an error of a step that started in state `before`, unless the step can be tried again, in
+    /// either direction.
     #[cold]
     fn fail(&mut self, before: State, error: &Error) {
         let has_sought = matches!(before, State::Start | State::Sought);

@@ -102,8 +102,8 @@ impl TableCursor {
         self.table.watch(self.fetcher.tracer.watches());
     }
 
-    /// Promises the first entry of the table, or backward the last, without reading it. The promise precedes all versions
-    /// of its key in that direction.
+    /// Promises the first entry of the table, or backward the last, without reading it. The promise precedes all
+    /// versions of its key in that direction.
     pub(super) fn promise(&mut self, direction: Direction) {
         let info = self.table.info();
         match direction {

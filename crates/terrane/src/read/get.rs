@@ -86,8 +86,8 @@ impl<'a> Get<'a> {
         found
     }
 
-    /// [`Get::find`]. Sets `sampled` to the samples and the time of the start, if the get is sampled. The caller adds it
-    /// after the pin ends, since a listener may take long.
+    /// [`Get::find`]. Sets `sampled` to the samples and the time of the start, if the get is sampled. The caller adds
+    /// it after the pin ends, since a listener may take long.
     #[cfg(not(target_arch = "wasm32"))]
     fn search(
         &self,
@@ -114,9 +114,11 @@ impl<'a> Get<'a> {
         let search = Search::new(sources, key, reader, operator);
         let mut counts = ReadCounts::default();
         let shown = search.shown(lend, watching, &mut counts, pinned);
-        engine.counters.gets.add(&counts);
         let rest = match shown? {
-            SearchedMemory::Known(found) => return Ok(found),
+            SearchedMemory::Known(found) => {
+                engine.counters.gets.add(&counts);
+                return Ok(found);
+            }
             rest => rest,
         };
         // The super version is taken before the pin ends, so that no other can have its address.
@@ -130,6 +132,9 @@ impl<'a> Get<'a> {
             (Lookup { super_version, reader, tracer, sums, operator, events }, is_same)
         };
         drop(pin);
+        // A get that starts again is one operation.
+        counts.operations *= u64::from(is_same);
+        engine.counters.gets.add(&counts);
         if !is_same {
             lookup.reader = moment(&engine.snapshots, &engine.background, self.at);
             return lookup.search(key, lend);

@@ -91,8 +91,8 @@ impl Sources {
 
 impl Runs {
     /// Returns the tag of the newest version of a key that its reader sees, tombstones included, and the index of its
-    /// run; lends the value to `lend`. Runs before the `first` are left out. `counters` count what filters say, and blocks
-    /// read. This thread must not be pinned: files may be read.
+    /// run; lends the value to `lend`. Runs before the `first` are left out. `counters` count what filters say, and
+    /// blocks read. This thread must not be pinned: files may be read.
     ///
     /// # Errors
     /// Damage or an I/O error.

@@ -188,3 +188,18 @@ fn a_scan_reads_no_table_whose_first_key_it_does_not_reach() {
     let rows = std::iter::from_fn(|| cursor.next().unwrap().map(|_| ())).count();
     assert_eq!((rows, read(cursor)), (12, ([1, 1], [1, 1], 4)), "all");
 }
+
+#[test]
+fn a_scan_turns_at_the_key_it_sought_after_a_step_was_refused() {
+    let entry = |key: &[u8]| ((key.to_vec(), Tag::new(1, Kind::Put), vec![0; 9]), 0);
+    let options = TableOptions { block_bytes: 1, ..TableOptions::default() };
+    let runs = runs(&[entry(b"a"), entry(b"k")], 2, &options);
+    let mut cursor = scan(&runs, KeyRange::from(..), 9);
+    cursor.seek(b"k");
+    assert_eq!(cursor.next().unwrap().map(|row| row.0), Some(&b"k"[..]));
+    // To know whether all versions of "k" were passed, a step back needs the block of "a".
+    cursor.set_only_cached(true);
+    cursor.seek(b"z");
+    assert!(matches!(cursor.prev().unwrap_err().kind(), ErrorKind::WouldRead));
+    assert_eq!(cursor.next().unwrap(), None);
+}

@@ -8,12 +8,12 @@ use terrane_policy::operations::{LevelReads, OperationStats};
 /// Reports of a keyspace's operations.
 type Reported = Arc<Mutex<Vec<(u64, OperationStats, OperationStats, Vec<LevelReads>)>>>;
 
-/// A store on these files whose clock moves on by a hundred microseconds at each reading.
+/// A store on these files whose clock moves on by a millisecond at each reading.
 fn open_on(files: &FaultVfs) -> Db {
     let executor = Arc::new(SliceExecutor::default());
     let db = Db::open_storage(directory(files), Options::small(), executor).unwrap();
     let now = AtomicU64::new(0);
-    db.engine().set_clock(move || now.fetch_add(100, Ordering::Relaxed));
+    db.engine().set_clock(move || now.fetch_add(1000, Ordering::Relaxed));
     db
 }
 

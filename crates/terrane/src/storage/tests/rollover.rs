@@ -28,3 +28,30 @@ fn a_smaller_edit_fits_after_a_rollover_found_no_space() {
         assert_eq!(edits, [b"first".to_vec(), b"second".to_vec()], "{kind:?}");
     }
 }
+
+#[test]
+fn a_manifest_that_is_far_too_large_takes_edits_while_no_space_is_left_for_a_smaller_one() {
+    for kind in KINDS {
+        let vfs = FaultVfs::new(Arc::new(place(kind))).unwrap();
+        let storage = open(kind, &vfs);
+        storage.recover().unwrap();
+        let write = |id: FileId, bytes: usize| {
+            storage.create(id, 0).and_then(|file| write_all_at(&*file, &vec![1; bytes], 0))
+        };
+        let ids: Vec<_> = (1..41).map(FileId::table).collect();
+        ids.iter().for_each(|id| write(*id, 10).unwrap());
+        let edit = |edit: &[u8], added: &[FileId], dropped: &[FileId]| {
+            storage.commit(&Commit { edit, added, dropped, snapshot: &|| edit.to_vec() })
+        };
+        edit(b"tables", &ids, &[]).unwrap();
+        edit(&vec![0xed; 1 << 20], &[], &[]).unwrap();
+        edit(b"drops", &[], &ids[..35]).unwrap();
+        // Nothing grows from now on, and what is free is taken.
+        vfs.set_capacity(0, Fault::NoSpace);
+        let mut full = (100..).map(|n| write(FileId::table(n), 64 << 10));
+        assert!(full.find_map(Result::err).unwrap().is_no_space());
+        let before = storage.manifest_bytes();
+        edit(b"last", &[], &[]).unwrap();
+        assert!(storage.manifest_bytes() - before < 1 << 16, "{kind:?}: a manifest was started");
+    }
+}

@@ -84,9 +84,32 @@ impl Volume {
     ) -> Result<()> {
         self.start(state)?;
         self.space.sync_grown()?;
-        if !roll_over && !self.is_oversized(state) && state.append(record)? {
+        let is_oversized = self.is_oversized(state);
+        if !roll_over && !is_oversized && state.append(record)? {
             return Ok(());
         }
+        let before = state.needs_rollover;
+        let rolled = self.roll_over(state, commit, record);
+        match rolled {
+            // The old one serves as well, unless it is unknown what it has.
+            Err(e) if is_oversized && !roll_over && !before && !state.unsettled => {
+                state.needs_rollover = false;
+                state.unsettled = true;
+                let appended = state.append(record)?;
+                state.unsettled = appended;
+                if appended { Ok(()) } else { Err(e) }
+            }
+            rolled => rolled,
+        }
+    }
+
+    /// Starts a manifest with what is live after a commit.
+    fn roll_over(
+        &self,
+        state: &mut VolumeState,
+        commit: &Commit<'_>,
+        record: &Record<'_>,
+    ) -> Result<()> {
         let edit = (commit.snapshot)();
         let mut placed: VecMap<_, _> =
             lock(&self.files).all_live().iter().map(|(id, f)| (*id, f.placement())).collect();

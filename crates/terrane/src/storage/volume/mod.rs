@@ -315,10 +315,14 @@ impl Storage for Volume {
     fn reserve(&self, next: &Commit<'_>) -> Result<()> {
         self.refuse_if_read_only("commit")?;
         let mut state = lock(&self.commit_state);
-        if !self.is_oversized(&state) && state.has_room(&self.record(next)?)? {
+        let has_room = state.has_room(&self.record(next)?)?;
+        if has_room && !self.is_oversized(&state) {
             return Ok(());
         }
-        self.make(&mut state, &Commit { dropped: &[], ..*next }, true)
+        match self.make(&mut state, &Commit { dropped: &[], ..*next }, true) {
+            Err(e) if has_room && e.is_no_space() && !state.unsettled => Ok(()),
+            made => made,
+        }
     }
 
     fn in_doubt(&self) -> bool {
