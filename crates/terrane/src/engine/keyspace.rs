@@ -29,6 +29,15 @@ pub(crate) struct KeyspaceReads {
 }
 
 impl KeyspaceReads {
+    /// Shows nothing yet.
+    fn of(access_stats: AccessStats) -> Self {
+        KeyspaceReads {
+            access_stats,
+            #[cfg(not(target_arch = "wasm32"))]
+            sources: Swap::default(),
+        }
+    }
+
     fn show(&self, super_version: &SuperVersion) {
         #[cfg(not(target_arch = "wasm32"))]
         self.sources.replace(Some(super_version.sources.clone()));
@@ -75,8 +84,7 @@ impl KeyspaceInner {
         let (tree, filters) = (Arc::new(tree), Arc::default());
         let samples = Samples::new(id, &filters);
         let super_version = SuperVersion::new(active, Vec::new(), tree, filters, samples);
-        let access_stats = AccessStats::of(&*policy);
-        let reads = KeyspaceReads { access_stats, ..KeyspaceReads::default() };
+        let reads = KeyspaceReads::of(AccessStats::of(&*policy));
         reads.show(&super_version);
         Ok(KeyspaceInner {
             id,
