@@ -30,7 +30,7 @@ fn a_smaller_edit_fits_after_a_rollover_found_no_space() {
 }
 
 #[test]
-fn a_manifest_that_is_far_too_large_takes_edits_while_no_space_is_left_for_a_smaller_one() {
+fn a_manifest_too_large_takes_edits_where_none_smaller_fits() {
     for kind in KINDS {
         let vfs = FaultVfs::new(Arc::new(place(kind))).unwrap();
         let storage = open(kind, &vfs);
