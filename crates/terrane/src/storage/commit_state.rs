@@ -26,12 +26,6 @@ pub(super) struct CommitState<Extra = ()> {
     pub(super) extra: Extra,
 }
 
-/// State of the commits before an attempt.
-pub(super) struct Before {
-    unsettled: bool,
-    needs_rollover: bool,
-}
-
 impl<Extra> CommitState<Extra> {
     /// Whether a record can be appended without a rollover.
     pub(super) fn has_room(&self, record: &Record<'_>) -> Result<bool> {
@@ -54,10 +48,24 @@ impl<Extra> CommitState<Extra> {
         appended
     }
 
-    /// Notes that a commit is attempted: until it succeeds or fails, it may take effect.
-    pub(super) fn attempt(&mut self) -> Before {
-        let needs_rollover = self.needs_rollover;
-        Before { unsettled: std::mem::replace(&mut self.unsettled, true), needs_rollover }
+    /// Makes a commit that names these new files by `put`. Until it succeeds or fails, it may take effect.
+    pub(super) fn attempt(
+        &mut self,
+        added: &[FileId],
+        put: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let (was_unsettled, was_due) = (self.unsettled, self.needs_rollover);
+        self.unsettled = true;
+        put(self).inspect_err(|_| {
+            // Where nothing took effect, for want of space, the manifest may still have room for smaller
+            // edits, such as those that make space.
+            self.needs_rollover = was_due || self.unsettled;
+            self.unsettled |= was_unsettled;
+            if self.unsettled {
+                self.needs_rollover = true;
+                self.in_doubt.extend(added.iter().copied());
+            }
+        })
     }
 
     /// Notes that a new manifest could not be begun, to which nothing leads yet.
@@ -65,16 +73,15 @@ impl<Extra> CommitState<Extra> {
         self.unsettled &= !cause.is_no_space();
     }
 
-    /// Notes that an attempt to name these files failed.
-    pub(super) fn fail(&mut self, before: &Before, added: &[FileId]) {
-        // Where nothing took effect, for want of space, the manifest may still have room for smaller
-        // edits, such as those that make space.
-        self.needs_rollover = before.needs_rollover || self.unsettled;
-        self.unsettled |= before.unsettled;
-        if self.unsettled {
-            self.needs_rollover = true;
-            self.in_doubt.extend(added.iter().copied());
+    /// Appends a record to the manifest that a new one was to replace, if nothing of the new one took effect and the
+    /// rollover was not due; returns whether it did.
+    pub(super) fn append_instead(&mut self, record: &Record<'_>, was_due: bool) -> Result<bool> {
+        if was_due || self.unsettled {
+            return Ok(false);
         }
+        (self.needs_rollover, self.unsettled) = (false, true);
+        self.unsettled = self.append(record)?;
+        Ok(self.unsettled)
     }
 
     /// Notes that a commit took effect, and with it all that was in doubt. Returns the files that wait to

@@ -51,9 +51,7 @@ impl Directory {
         roll_over: bool,
     ) -> Result<()> {
         let (record, sizes) = self.record(commit)?;
-        let before = state.attempt();
-        self.put(state, commit, &record, roll_over)
-            .inspect_err(|_| state.fail(&before, commit.added))?;
+        state.attempt(commit.added, |state| self.put(state, commit, &record, roll_over))?;
         self.apply(state, &record, sizes);
         Ok(())
     }

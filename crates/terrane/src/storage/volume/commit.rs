@@ -68,9 +68,7 @@ impl Volume {
         roll_over: bool,
     ) -> Result<()> {
         let record = self.record(commit)?;
-        let before = state.attempt();
-        self.put(state, commit, &record, roll_over)
-            .inspect_err(|_| state.fail(&before, commit.added))?;
+        state.attempt(commit.added, |state| self.put(state, commit, &record, roll_over))?;
         self.apply(state, commit);
         Ok(())
     }
@@ -84,21 +82,13 @@ impl Volume {
     ) -> Result<()> {
         self.start(state)?;
         self.space.sync_grown()?;
-        let is_oversized = self.is_oversized(state);
-        if !roll_over && !is_oversized && state.append(record)? {
+        if !roll_over && !self.is_oversized(state) && state.append(record)? {
             return Ok(());
         }
-        let before = state.needs_rollover;
-        let rolled = self.roll_over(state, commit, record);
-        match rolled {
-            // The old one serves as well, unless it is unknown what it has.
-            Err(e) if is_oversized && !roll_over && !before && !state.unsettled => {
-                state.needs_rollover = false;
-                state.unsettled = true;
-                let appended = state.append(record)?;
-                state.unsettled = appended;
-                if appended { Ok(()) } else { Err(e) }
-            }
+        let was_due = roll_over || state.needs_rollover;
+        match self.roll_over(state, commit, record) {
+            // A manifest that is far too large takes edits while no space is left for a smaller one.
+            Err(_) if state.append_instead(record, was_due)? => Ok(()),
             rolled => rolled,
         }
     }
