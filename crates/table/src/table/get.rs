@@ -22,42 +22,23 @@ impl Table {
     /// # Errors
     /// Corruption and I/O failures.
     pub fn get(&self, key: &[u8], at: Seq) -> Result<Option<(Tag, Vec<u8>)>> {
-        let mut value = Vec::new();
-        let tracer = &mut ReadTracer::default();
+        let (hash, mut value) = (key_hash(key), Vec::new());
         let copy = &mut |_, stored: &[u8]| value.extend_from_slice(stored);
-        let found = self.find(key, key_hash(key), at, copy, tracer)?;
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(shown) = self.find_shown(key, hash, at, copy, false, Pin::default().pinned()) {
+            return Ok(shown.tag().map(|tag| (tag, value)));
+        }
+        let found = self.find(key, hash, at, copy, &mut ReadTracer::default())?;
         Ok(found.map(|tag| (tag, value)))
     }
 
     /// Like [`Table::get`], with the key's [`key_hash`] given; what is found is lent to `lend`. Counts
-    /// as a read, if reads are watched, unless the filter rules the key out.
+    /// as a read, if reads are watched, unless the filter rules the key out. A file may be read, so this
+    /// thread must not be pinned; natively [`Table::find_shown`] comes first.
     ///
     /// # Errors
     /// The errors of [`Table::get`].
     pub fn find(
-        &self,
-        key: &[u8],
-        hash: u64,
-        at: Seq,
-        lend: &mut dyn FnMut(Tag, &[u8]),
-        tracer: &mut ReadTracer,
-    ) -> Result<Option<Tag>> {
-        #[cfg(not(target_arch = "wasm32"))]
-        if !tracer.is_recording() {
-            let (mut pin, watching) = (Pin::default(), tracer.watches());
-            if let Some(shown) = self.find_shown(key, hash, at, lend, watching, pin.pinned()) {
-                tracer.shown(shown);
-                return Ok(shown.tag());
-            }
-        }
-        self.find_loaded(key, hash, at, lend, tracer)
-    }
-
-    /// [`Table::find`] where memory has too little: a file may be read, so this thread must not be pinned.
-    ///
-    /// # Errors
-    /// The errors of [`Table::get`].
-    pub fn find_loaded(
         &self,
         key: &[u8],
         hash: u64,

@@ -24,6 +24,9 @@ pub struct ReadCounts {
 }
 
 const FIGURES: usize = 7;
+/// Places of figures.
+const OPERATIONS: usize = 0;
+const FILTER_NEGATIVES: usize = 2;
 
 impl ReadCounts {
     /// The difference since `earlier`.
@@ -90,8 +93,8 @@ impl ReadCounters {
         let ReadCounts { operations, rows, filter_negatives, .. } = *counts;
         if counts.blocks | counts.bytes_read | counts.filter_false_positives | rows == 0 {
             // A get of a missing key: filters alone were asked.
-            own.add(0, operations);
-            own.add(2, filter_negatives);
+            own.add(OPERATIONS, operations);
+            own.add(FILTER_NEGATIVES, filter_negatives);
             return;
         }
         for (n, figure) in counts.figures().into_iter().enumerate() {

@@ -170,13 +170,6 @@ impl ReadTracer {
         self.steps.is_recording()
     }
 
-    /// A table was searched in memory. Records no step.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn shown(&mut self, shown: crate::table::Shown) {
-        shown.count(&mut self.counts);
-        self.verdict = shown.verdict();
-    }
-
     /// A partition of the table's index or filter was read from the file.
     #[inline]
     pub fn read(&mut self, bytes: u64) {

@@ -1,6 +1,8 @@
 //! Reading: gets, scans, and their traces.
 
 mod get;
+#[cfg(not(target_arch = "wasm32"))]
+mod get_shown;
 mod lookup;
 mod scan;
 mod search;

@@ -149,7 +149,7 @@ impl Runs {
             }
         };
         let before = *tracer.counts();
-        let found = table.find_loaded(key, hash, at, lend, tracer)?;
+        let found = table.find(key, hash, at, lend, tracer)?;
         let ReadCounts { blocks, blocks_cached, .. } = tracer.counts().since(&before);
         counters.own().add(run.level, tracer.verdict(), blocks, blocks - blocks_cached);
         Ok(found)
