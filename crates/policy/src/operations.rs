@@ -61,6 +61,18 @@ pub struct LevelReads {
     pub blocks_read: u64,
 }
 
+impl LevelReads {
+    /// Returns the levels to the last one that was read.
+    #[must_use]
+    pub fn to_last(levels: impl Iterator<Item = LevelReads>) -> Vec<LevelReads> {
+        let mut levels: Vec<_> = levels.collect();
+        while levels.last().is_some_and(|level| *level == LevelReads::default()) {
+            levels.pop();
+        }
+        levels
+    }
+}
+
 /// The figures of an interval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interval {

@@ -199,10 +199,9 @@ impl Simulation {
         let (mut blocks, mut found, mut asked) = (Vec::new(), None, Vec::new());
         let mut levels = Vec::new();
         if !self.memory.holds(key) {
-            let (meters, sampled) = (&mut self.meters, &mut self.sampled);
+            let meters = &mut self.meters;
             reads::get(&self.tree, key, per_block, |probe| {
                 meters.add(|sums| sums.probe(&probe));
-                sampled.probe(&probe);
                 blocks.extend(probe.block);
                 levels.extend(probe.block.map(|_| probe.level));
                 asked.push(probe.table);

@@ -360,6 +360,11 @@ impl Meters {
         Meters { length, recent, ..Meters::default() }
     }
 
+    /// The levels over the whole run.
+    pub(crate) fn by_level(&self) -> &[LevelFigures] {
+        &self.whole.sums.by_level
+    }
+
     /// Adds to the sums.
     pub(crate) fn add(&mut self, add: impl Fn(&mut Sums)) {
         add(&mut self.whole.sums);

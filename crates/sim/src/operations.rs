@@ -1,45 +1,32 @@
 //! Operations as events report them each second: their latencies and keys, and what gets read by level.
 
 use crate::clock::{Time, micros};
-use crate::reads::Probe;
 use crate::simulation::Simulation;
 use crate::trace::KEYSPACE;
 use terrane_policy::event::Event;
 use terrane_policy::operations::{Interval, LevelReads, OperationKind, OperationSampler};
 use terrane_workload::Kind;
 
-/// The operations since the last event, and the reads of all.
+/// The operations since the last event, and what the figures of levels lack.
 #[derive(Default)]
 pub(crate) struct Sampled {
     sampler: OperationSampler,
     /// Gets and writes so far, of which one in a number is sampled.
     gets: u32,
     writes: u32,
-    levels: Vec<LevelReads>,
+    /// Blocks of gets that were not in the block cache, by level.
+    blocks_read: Vec<u64>,
 }
 
 impl Sampled {
-    fn level(&mut self, level: usize) -> Option<&mut LevelReads> {
-        if self.levels.len() <= level {
-            self.levels.resize(level + 1, LevelReads::default());
-        }
-        self.levels.get_mut(level)
-    }
-
-    /// Counts what a filter did for a get.
-    pub(crate) fn probe(&mut self, probe: &Probe) {
-        let Some(level) = self.level(probe.level) else { return };
-        let passed = u64::from(probe.block.is_some());
-        level.filter_lookups += 1;
-        level.filter_positives += passed;
-        level.searches += passed;
-        level.filter_false_positives += u64::from(passed > 0 && probe.found.is_none());
-    }
-
     /// Counts a block of a get that was not in the block cache, if it is one of a level.
     pub(crate) fn block_read(&mut self, level: Option<usize>) {
-        if let Some(level) = level.and_then(|level| self.level(level)) {
-            level.blocks_read += 1;
+        let Some(level) = level else { return };
+        if self.blocks_read.len() <= level {
+            self.blocks_read.resize(level + 1, 0);
+        }
+        if let Some(blocks) = self.blocks_read.get_mut(level) {
+            *blocks += 1;
         }
     }
 
@@ -71,7 +58,17 @@ impl Simulation {
         let key = self.operations.key(number).to_be_bytes();
         let ended = self.sampled.sampler.add(kind, micros(now), micros(latency), &key);
         let Some(Interval { lasted_micros, gets, writes }) = ended else { return };
-        let (keyspace, levels) = (KEYSPACE, self.sampled.levels.clone());
+        let (keyspace, levels) = (KEYSPACE, self.level_reads());
         self.emit(now, || Event::Operations { keyspace, lasted_micros, gets, writes, levels });
+    }
+    fn level_reads(&self) -> Vec<LevelReads> {
+        let levels = self.meters.by_level().iter().enumerate();
+        LevelReads::to_last(levels.map(|(level, figures)| LevelReads {
+            filter_lookups: figures.lookups,
+            filter_positives: figures.filter_positives,
+            filter_false_positives: figures.false_positives,
+            searches: figures.filter_positives,
+            blocks_read: self.sampled.blocks_read.get(level).copied().unwrap_or(0),
+        }))
     }
 }

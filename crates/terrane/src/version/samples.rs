@@ -61,7 +61,8 @@ impl Samples {
         }
         drop(sampler);
         let Some(Interval { lasted_micros, gets, writes }) = ended else { return };
-        let (keyspace, levels) = (self.keyspace, self.levels());
+        let (keyspace, levels) =
+            (self.keyspace, LevelReads::to_last((0..MAX_LEVELS).map(|level| self.level(level))));
         events.emit(|| Event::Operations { keyspace, lasted_micros, gets, writes, levels });
     }
 
@@ -70,15 +71,6 @@ impl Samples {
             OperationKind::Get => &self.gets,
             OperationKind::Write => &self.writes,
         }
-    }
-
-    /// Returns the counts of the levels, to the last with any.
-    fn levels(&self) -> Vec<LevelReads> {
-        let mut levels: Vec<_> = (0..MAX_LEVELS).map(|level| self.level(level)).collect();
-        while levels.last().is_some_and(|level| *level == LevelReads::default()) {
-            levels.pop();
-        }
-        levels
     }
 
     fn level(&self, level: usize) -> LevelReads {
