@@ -8,7 +8,7 @@ import type { Engine } from "./engine.ts";
 /** The size of the length that precedes a value. */
 const LENGTH_BYTES = 4;
 
-/** A result of the engine, in memory that its next call may change. */
+/** A result of the engine: in memory that its next call may change, or of the addon in bytes of its own. */
 export interface Returned {
   bytes: Uint8Array;
   /** The place of the result in the bytes. */

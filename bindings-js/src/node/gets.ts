@@ -3,6 +3,7 @@
 import { type Bytes, type Decoded, type Encoding, MAX_KEY_BYTES } from "../api/data.ts";
 import { decode, encodeInto, encodeKey, maxByteLength, toContent } from "../codec/bytes.ts";
 import type { Scan, Store } from "../../wasm/terrane.js";
+import type { Returned } from "../engine/gets.ts";
 import type { AddonStore } from "./addon.ts";
 import type { Module } from "./module.ts";
 
@@ -20,12 +21,6 @@ interface Caller {
 
 /** A value in memory of the module; undefined if there is none. */
 type Found = Uint8Array<ArrayBuffer> | undefined;
-
-/** A result of the addon: bytes of its own. */
-interface Returned {
-  bytes: Uint8Array;
-  at: number;
-}
 
 /** Reads of one store. */
 export class Gets {

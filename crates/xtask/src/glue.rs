@@ -113,13 +113,11 @@ pub fn as_function(glue: &str) -> Result<String> {
     for (from, to) in NEEDLESS {
         body = without(body, from, to);
     }
-    let mut constants = "";
     for (slow, fast) in SLOW {
-        if body.contains(slow) && fast.contains("clock") {
-            constants = "const clock = performance;\n";
-        }
         body = body.replace(slow, fast);
     }
+    let has_clock = body.contains("clock.now()");
+    let constants = if has_clock { "const clock = performance;\n" } else { "" };
     Ok(format!(
         "export default function ({parameters}) {{\n{constants}{body}return {{ {} }};\n}}\n",
         names.join(", ")

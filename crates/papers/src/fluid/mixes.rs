@@ -70,12 +70,12 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
     for (name, mix) in MIXES {
         let mut all: Vec<(&str, PolicyOptions)> = designs(setting.buffers)
             .into_iter()
-            .map(|(name, tree)| (name, setting.policy(tree)))
+            .map(|(design, tree)| (design, setting.policy(tree)))
             .collect();
-        for (name, price) in [(TUNED, 1.0), (TUNED_BY_COST, PRICE)] {
+        for (design, price) in [(TUNED, 1.0), (TUNED_BY_COST, PRICE)] {
             let tree = tuned(setting, &mix, price);
-            figure.notes.push(words(name_of(&mix), name, &tree));
-            all.push((name, setting.policy(tree)));
+            figure.notes.push(words(name, design, &tree));
+            all.push((design, setting.policy(tree)));
         }
         all.push((VERTIORIZON, setting.vertiorizon()));
         for (condition, at_rest) in CONDITIONS {
@@ -97,11 +97,6 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         figure.draw_bars(measure, &groups.each_ref().map(String::as_str), &series);
     }
     Ok(figure)
-}
-
-/// The name of a mix.
-fn name_of(mix: &Mix) -> &'static str {
-    MIXES.iter().find(|(_, other)| other == mix).map_or("", |(name, _)| name)
 }
 
 /// Describes a tuned tree.
