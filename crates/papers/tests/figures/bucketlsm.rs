@@ -177,8 +177,8 @@ fn scans_are_slowest_where_they_fetch_blocks_of_most_runs() {
     }
 }
 
-/// The prediction was 1.5 times the throughput and half of the stalls. It fails for the code under mixgraph1 alone, with
-/// 1.42 and 0.53, as the report states.
+/// The prediction was 1.5 times the throughput and half of the stalls. It fails for the code under
+/// mixgraph1 alone, with 1.42 and 0.53, as the report states.
 #[test]
 fn buckets_lead_one_task_but_by_less_as_in_the_code() {
     for figure in both(switches::figure) {
