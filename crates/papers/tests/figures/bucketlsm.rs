@@ -177,18 +177,20 @@ fn scans_are_slowest_where_they_fetch_blocks_of_most_runs() {
     }
 }
 
+/// The prediction was 1.5 times the throughput and half of the stalls. It fails for the code under
+/// mixgraph1 alone, with 1.42 and 0.53, as the report states.
 #[test]
-fn buckets_lead_one_task_under_the_text_and_under_the_code() {
+fn buckets_lead_one_task_but_by_less_as_in_the_code() {
     for figure in both(switches::figure) {
         for (workload, ..) in switches::WORKLOADS {
-            let [text, code] = [(1.5, 0.5), (1.3, 0.7)];
-            for (switch, (over, stalls)) in
-                [(switches::SAME, text), (switches::ADJUSTED, text), (switches::CODE, code)]
-            {
+            for switch in [switches::SAME, switches::ADJUSTED, switches::CODE] {
                 let of = |what| figure.of(&switches::case(workload, switch), what);
                 let case = format!("{}, {workload}, {switch}", figure.scale);
-                assert!(of(switches::OVER_BASELINE) > over, "{case}");
-                assert!(of(switches::STALLS) < stalls, "{case}");
+                assert!(of(switches::OVER_BASELINE) > 1.0 && of(switches::STALLS) < 1.0, "{case}");
+                if (workload, switch) != ("mixgraph1", switches::CODE) {
+                    assert!(of(switches::OVER_BASELINE) > 1.5, "{case}");
+                    assert!(of(switches::STALLS) < 0.5, "{case}");
+                }
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The report that is written of figures.
 
+use serde::Deserialize;
 use serde_json::Value;
 use std::path::Path;
 use terrane_papers::cases::file as file_of;
@@ -178,6 +179,23 @@ fn published_configurations_are_those_that_figures_simulate() {
                 format!("{}: cargo xtask papers --scale full --configurations", file.display());
             assert_eq!(differs, None, "{at}");
             assert_eq!(published.lines().count(), figure.cases.len() + 2, "{at}");
+        }
+    }
+}
+
+#[test]
+fn published_configurations_can_be_read() {
+    for paper in PAPERS {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/papers");
+        for figure in paper.configurations(Scale::Full).unwrap() {
+            let file = docs.join(paper.folder).join(format!("{}.json", figure.id));
+            let published = std::fs::read_to_string(&file).unwrap_or_default();
+            let published: Value = serde_json::from_str(&published).unwrap();
+            for (at, (name, config)) in figure.cases.iter().enumerate() {
+                let read = Config::deserialize(&published["cases"][at]["config"]);
+                let read = read.unwrap_or_else(|why| panic!("{}, {name}: {why}", file.display()));
+                assert_eq!(read.workload.load, config.workload.load, "{}, {name}", file.display());
+            }
         }
     }
 }
