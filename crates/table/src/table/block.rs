@@ -326,7 +326,17 @@ impl Block {
     }
 
     /// Returns the number of restart points at entries before (`key`, `tag`).
+    #[cfg_attr(not(target_arch = "wasm32"), inline)]
     pub(super) fn restarts_below(&self, key: &[u8], tag: Tag) -> Result<usize, Malformed> {
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(below) = self.key_prefixes.as_ref().and_then(|prefixes| prefixes.below(key)) {
+            return Ok(below);
+        }
+        self.restarts_below_by_keys(key, tag)
+    }
+
+    #[cfg_attr(not(target_arch = "wasm32"), inline(never))]
+    fn restarts_below_by_keys(&self, key: &[u8], tag: Tag) -> Result<usize, Malformed> {
         let points = self.restarts();
         let (mut low, mut high) = match &self.key_prefixes {
             Some(key_prefixes) => key_prefixes.narrow(key),
