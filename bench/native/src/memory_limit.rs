@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the kernel shows control groups.
+/// Folder in which the kernel shows control groups.
 pub const ROOT: &str = "/sys/fs/cgroup";
 
 /// A control group, which is removed in the end.

@@ -75,9 +75,10 @@ impl Sources {
     /// The sequence number of the newest range delete of a key that a reader at `at` sees; 0 without one.
     #[inline]
     pub fn deleted(&self, key: &[u8], at: Seq) -> Seq {
-        let list = &self.runs.range_deletes;
-        #[cfg(not(target_arch = "wasm32"))]
-        if list.is_empty() && self.memtables().all(|memtable| memtable.deletions() == 0) {
+        if cfg!(not(target_arch = "wasm32"))
+            && self.runs.range_deletes.is_empty()
+            && self.memtables().all(|memtable| memtable.deletions() == 0)
+        {
             return 0;
         }
         self.newest_deletion(key, at)
