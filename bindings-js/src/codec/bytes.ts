@@ -83,23 +83,27 @@ export function encodeKey(key: Bytes): Uint8Array<ArrayBuffer> {
   return encodeBytes("key", key, MAX_KEY_BYTES);
 }
 
-/** Decodes a key or a value; bytes that are not in the encoding are never turned into something else. */
+/**
+ * Decodes a key or a value; bytes that are not in the encoding are never turned into something else. Where the encoding
+ * is one of text, they may be decoded to that already.
+ */
 export function decode<E extends Encoding>(
-  bytes: Uint8Array<ArrayBuffer>,
+  bytes: Uint8Array<ArrayBuffer> | string,
   encoding: E,
   key?: () => Uint8Array,
 ): Decoded<E> {
   if (encoding === "binary") return bytes as Decoded<E>;
   try {
-    if (typeof encoding === "object") return encoding.decode(bytes);
-    const text = decoder.decode(bytes);
+    if (typeof encoding === "object") return encoding.decode(bytes as Uint8Array<ArrayBuffer>);
+    const text = typeof bytes === "string" ? bytes : decoder.decode(bytes);
     return (encoding === "json" ? JSON.parse(text) : text) as Decoded<E>;
   } catch (cause) {
     const what = key === undefined ? "encoding" : `value of ${nameOf(key())}`;
+    const { length } = typeof bytes === "string" ? encoder.encode(bytes) : bytes;
     const why =
       typeof encoding === "object"
-        ? `expected what the encoding decodes, found ${bytes.length} bytes that it does not: ${cause}`
-        : `expected ${encoding === "json" ? "JSON" : "UTF-8"}, found ${bytes.length} bytes that are not`;
+        ? `expected what the encoding decodes, found ${length} bytes that it does not: ${cause}`
+        : `expected ${encoding === "json" ? "JSON" : "UTF-8"}, found ${length} bytes that are not`;
     throw new InvalidArgumentError(`${what}: ${why}; read them as "binary"`, { cause });
   }
 }
