@@ -8,17 +8,16 @@
 import { type Bytes, type Decoded, type Encoding, MAX_KEY_BYTES } from "../api/data.ts";
 import type { TerraneError } from "../api/errors.ts";
 import { ByteList } from "../codec/byte-list.ts";
-import { decode, encodeKey } from "../codec/bytes.ts";
+import { decode, encodeKey, isText } from "../codec/bytes.ts";
 import { decodeList } from "../codec/decode-list.ts";
 import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
 import { decodeError } from "../codec/error-codec.ts";
 import type { Operation, Outcome } from "../codec/protocol.ts";
+import { UTF8_MAX } from "../codec/utf8.ts";
 import { checkLength, isWellFormed } from "../codec/validate.ts";
 
 /** The size in bytes at which a group accepts no more calls. */
 const GROUP_BYTES = 1 << 20;
-/** The most bytes of a character in UTF-8. */
-const UTF8_MAX = 3;
 /** A placeholder for a group's bytes until it ends. */
 const EMPTY = new Uint8Array();
 
@@ -128,8 +127,7 @@ export class Outbox {
       const [value] = await this.lookup(keyspace, snapshot, [key], encoding);
       return value;
     }
-    const text = encoding === "utf8" || encoding === "json";
-    const lone: Lookup = { op: "lookup", keyspace, snapshot, key, text };
+    const lone: Lookup = { op: "lookup", keyspace, snapshot, key, text: isText(encoding) };
     const group = this.#start(kind, new Encoder(), lone);
     group.lone = lone;
     group.size = 1;

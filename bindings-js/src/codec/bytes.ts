@@ -2,6 +2,7 @@
 
 import { type Bytes, type Decoded, type Encoding, MAX_KEY_BYTES } from "../api/data.ts";
 import { InvalidArgumentError } from "../api/errors.ts";
+import { UTF8_MAX, writeAscii } from "./utf8.ts";
 import {
   check,
   checkLength,
@@ -38,7 +39,7 @@ export function toContent(what: string, content: Bytes): string | Uint8Array {
 /** Returns the most bytes that a byte string may take; rejects what is too long. */
 export function maxByteLength(what: string, content: string | Uint8Array, limit: number): number {
   checkLength(what, content.length, limit);
-  return (typeof content === "string" ? 3 : 1) * content.length;
+  return (typeof content === "string" ? UTF8_MAX : 1) * content.length;
 }
 
 /** Writes a byte string at `start`, where it must fit; returns its length. */
@@ -55,13 +56,7 @@ export function encodeInto(
     else for (let i = 0; i < length; i++) bytes[start + i] = content[i] as number;
     return length;
   }
-  let i = 0;
-  for (; i < length && length <= SHORT; i++) {
-    const code = content.charCodeAt(i);
-    if (code >= 0x80) break;
-    bytes[start + i] = code;
-  }
-  if (i === length) return i;
+  if (length <= SHORT && writeAscii(content, bytes, start) === length) return length;
   // A lone surrogate would become U+FFFD, and two keys one.
   if (!isWellFormed(content)) {
     throw new InvalidArgumentError(`${what}: expected well-formed text, found a lone surrogate`);
@@ -81,6 +76,11 @@ export function encodeBytes(what: string, content: Bytes, limit: number): Uint8A
 /** Encodes a single key. */
 export function encodeKey(key: Bytes): Uint8Array<ArrayBuffer> {
   return encodeBytes("key", key, MAX_KEY_BYTES);
+}
+
+/** Whether what is encoded is text, JSON among it. */
+export function isText(encoding: Encoding): boolean {
+  return encoding === "utf8" || encoding === "json";
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import type { Scan } from "../../wasm/terrane.js";
 import { type Bytes, type Decoded, type Encoding, MAX_KEY_BYTES } from "../api/data.ts";
-import { decode, encodeInto, encodeKey, maxByteLength, toContent } from "../codec/bytes.ts";
+import { decode, encodeInto, encodeKey, isText, maxByteLength, toContent } from "../codec/bytes.ts";
 import type { Engine } from "./engine.ts";
 import { Lookups } from "./lookups.ts";
 
@@ -37,8 +37,7 @@ export class Gets {
     );
     if (value === undefined) return undefined;
     // Decoding makes a copy; bytes have to be copied.
-    const isText = encoding === "utf8" || encoding === "json";
-    return decode(isText ? value : value.slice(), encoding, () => encodeKey(key));
+    return decode(isText(encoding) ? value : value.slice(), encoding, () => encodeKey(key));
   }
 
   /** Returns the list of the values of encoded keys. */

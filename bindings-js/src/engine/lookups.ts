@@ -1,12 +1,11 @@
 /** Lookups of single keys: a key is written into the module's memory, and its value is read there. */
 
 import type { Store } from "../../wasm/terrane.js";
+import { UTF8_MAX, writeAscii } from "../codec/utf8.ts";
 import type { Engine } from "./engine.ts";
 
 /** The size of the length that precedes a value. */
 const LENGTH_BYTES = 4;
-/** The most bytes of a character in UTF-8. */
-const UTF8_MAX = 3;
 
 /** Up to this length characters take less time than a decoder, whose code has left the caches between two messages. */
 const SHORT = 256;
@@ -83,14 +82,9 @@ function isAscii(bytes: Uint8Array): boolean {
 
 /** Writes text at `at`; returns its length. */
 function encodeText(text: string, memory: Uint8Array, at: number): number {
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code >= 0x80) {
-      const bytes = encoder.encode(text);
-      memory.set(bytes, at);
-      return bytes.length;
-    }
-    memory[at + i] = code;
-  }
-  return text.length;
+  if (writeAscii(text, memory, at) === text.length) return text.length;
+  // What is shared cannot be encoded into.
+  const bytes = encoder.encode(text);
+  memory.set(bytes, at);
+  return bytes.length;
 }
