@@ -177,8 +177,8 @@ fn scans_are_slowest_where_they_fetch_blocks_of_most_runs() {
     }
 }
 
-/// The prediction was 1.5 times the throughput and half of the stalls. It fails for the code under
-/// mixgraph1 alone, with 1.42 and 0.53, as the report states.
+/// The prediction was 1.5 times the throughput and half of the stalls. It fails for the code under mixgraph1 alone,
+/// as the report states: 1.42 and 0.53.
 #[test]
 fn buckets_lead_one_task_but_by_less_as_in_the_code() {
     for figure in both(switches::figure) {
@@ -186,11 +186,12 @@ fn buckets_lead_one_task_but_by_less_as_in_the_code() {
             for switch in [switches::SAME, switches::ADJUSTED, switches::CODE] {
                 let of = |what| figure.of(&switches::case(workload, switch), what);
                 let case = format!("{}, {workload}, {switch}", figure.scale);
-                assert!(of(switches::OVER_BASELINE) > 1.0 && of(switches::STALLS) < 1.0, "{case}");
-                if (workload, switch) != ("mixgraph1", switches::CODE) {
-                    assert!(of(switches::OVER_BASELINE) > 1.5, "{case}");
-                    assert!(of(switches::STALLS) < 0.5, "{case}");
-                }
+                let (over, stalls) = match (workload, switch) {
+                    ("mixgraph1", switches::CODE) => (1.3, 0.7),
+                    _ => (1.5, 0.5),
+                };
+                assert!(of(switches::OVER_BASELINE) > over, "{case}");
+                assert!(of(switches::STALLS) < stalls, "{case}");
             }
         }
     }
