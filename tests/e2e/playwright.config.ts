@@ -74,6 +74,8 @@ export default defineConfig({
       outputDir: `${kept}/firefox`,
       use: { browserName: "firefox" },
     },
+    // Not driven by Playwright.
+    { name: "webkit", testMatch: "webkit.test.ts" },
   ],
   workers: 1,
   timeout: patient(process.env["TERRANE_FULL"] ? 20 * 60_000 : 360_000),
