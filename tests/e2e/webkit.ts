@@ -21,7 +21,7 @@ const LIBRARIES = "/usr/lib";
 /** A limit in milliseconds of what would otherwise hang. */
 const LIMIT = patient(180_000);
 
-/** What JSON can hold. */
+/** Values that JSON can hold. */
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
 export class WebKit {

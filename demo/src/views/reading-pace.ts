@@ -12,7 +12,7 @@ const CALM_SPEED = 0.1;
 /** Seconds of a recording in a second of the visitor on the way. */
 const [SLOWEST, FASTEST] = [0.02, 4];
 
-/** What a new visitor also sees explained, the first time that it happens: no decision is behind a flush or a move. */
+/** Events that are also explained to a new visitor, the first time: no decision is behind a flush or a move. */
 const LESSONS: Record<string, { sentence: string; is: (event: RecordedEvent) => boolean }> = {
   flush: {
     sentence: "A flush: the memtable was full, and is written as a table of level 0.",
