@@ -20,6 +20,7 @@ const onceIsEnough = [
   "visualizer-files.spec.ts",
   "visualizer-first.spec.ts",
   "visualizer-import.spec.ts",
+  "visualizer-papers.spec.ts",
   "visualizer-places.spec.ts",
   "visualizer-policies.spec.ts",
   "visualizer-store.spec.ts",

@@ -142,7 +142,7 @@ const PRESETS: Record<string, Value> = {
 };
 
 /** Bytes of a memtable. */
-const BUFFER_BYTES = 4 << 20;
+export const BUFFER_BYTES = 4 << 20;
 
 /** By how much a recording on the engine is smaller: it goes at the speed of this machine. */
 const LIVE_SCALE = 4;
