@@ -171,7 +171,7 @@ test("a design of a paper opens as a run that can be changed", async ({ context,
   await simulated(page);
   await expect(page.getByRole("button", { name: /parameters? changed/ })).toBeVisible();
   expect(page.url()).toContain("p.partitioner=global-range");
-  // The report's runs have one size of a memtable; so has the page's, and tables are of it.
+  // Tables are as large as memtables in the report, and so they are here.
   expect(page.url()).toContain(`p.targetFileBytes=${4 << 20}`);
 });
 
@@ -209,7 +209,7 @@ for (const colorScheme of ["light", "dark"] as const) {
   });
 }
 
-test("a paper's numbers are printed, and each line is a slide's", async ({ context, origin }) => {
+test("a paper's numbers are printed, and are a slide", async ({ context, origin }) => {
   const page = await context.newPage();
   await page.goto(`${origin}/demo/#ch=bucket`);
   await expect(page.locator(".paper")).toBeVisible();
