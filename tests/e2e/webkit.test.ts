@@ -2,7 +2,7 @@
 
 import { expect, test as base } from "@playwright/test";
 import { serve } from "./server.ts";
-import { WebKit } from "./webkit.ts";
+import { COLLECTING, WebKit } from "./webkit.ts";
 
 const test = base.extend<
   { features: string[]; webkit: WebKit; storePage: WebKit },
@@ -10,7 +10,7 @@ const test = base.extend<
 >({
   origin: [
     async ({}, use) => {
-      const { server, port } = await serve();
+      const { server, port } = await serve(false, COLLECTING);
       await use(`http://localhost:${port}`);
       server.closeAllConnections();
       server.close();
@@ -47,7 +47,7 @@ for (const policy of ["leveled", "vertiorizon"] as const) {
     expect(found.scanned).toEqual(["key 10000=value 0", "key 10002=value 2", "key 10003=value 3"]);
     // JSON has no undefined.
     expect(found.values).toEqual(["value 1999", null]);
-    expect(storePage.errors).toEqual([]);
+    expect(await storePage.errors()).toEqual([]);
   });
 }
 
@@ -107,7 +107,7 @@ test("the first page plays up to a decision and its reason", async ({ webkit, or
     return Number.parseFloat(time) > 0;
   });
   await webkit.until(() => (document.querySelector(".verdict")?.textContent ?? "") !== "");
-  expect(webkit.errors).toEqual([]);
+  expect(await webkit.errors()).toEqual([]);
 });
 
 test("a chapter measures its question", async ({ webkit, origin }) => {
@@ -128,5 +128,5 @@ test("a chapter measures its question", async ({ webkit, origin }) => {
     return true;
   });
   await webkit.until(() => document.querySelector(".question .measured b") !== null);
-  expect(webkit.errors).toEqual([]);
+  expect(await webkit.errors()).toEqual([]);
 });

@@ -3,7 +3,7 @@
  *
  * 1. A display is started that nobody sees.
  * 2. `WebKitWebDriver` starts on it, and a session starts MiniBrowser.
- * 3. The browser prints its console, and what is an error there is collected.
+ * 3. Pages collect their own errors, by a script that is sent before them: a browser that is driven prints no console.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -21,18 +21,31 @@ const LIBRARIES = "/usr/lib";
 /** A limit in milliseconds of what would otherwise hang. */
 const LIMIT = patient(180_000);
 
+/**
+ * Script at the start of each page that collects errors of the page, and those that it writes to the console. It is no
+ * error that what is observed changes its size again within a frame: the next frame reports that size.
+ */
+export const COLLECTING = `<!doctype html><script>
+  const collected = (window.collected = []);
+  const collect = (...errors) => {
+    const error = errors.join(" ");
+    if (!error.startsWith("ResizeObserver loop")) collected.push(error);
+  };
+  const ofElement = ({ message, target }) => message ?? target.outerHTML;
+  addEventListener("error", (event) => collect(ofElement(event)), true);
+  addEventListener("unhandledrejection", ({ reason }) => collect(reason));
+  console.error = collect;
+</script>`;
+
 /** Values that JSON can hold. */
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
 export class WebKit {
-  /** Errors that pages and their workers have reported on the console. */
-  readonly errors: string[];
   readonly #session: string;
   readonly #stop: () => void;
 
-  private constructor(session: string, errors: string[], stop: () => void) {
+  private constructor(session: string, stop: () => void) {
     this.#session = session;
-    this.errors = errors;
     this.#stop = stop;
   }
 
@@ -49,18 +62,14 @@ export class WebKit {
       const port = await freePort();
       const driver = spawn(DRIVER, [`--port=${port}`], {
         env: { ...process.env, DISPLAY: `:${number}`, GDK_BACKEND: "x11", NO_AT_BRIDGE: "1" },
-        stdio: ["ignore", "pipe", "inherit"],
+        stdio: ["ignore", "inherit", "inherit"],
       });
       started.push(driver);
-      const errors: string[] = [];
-      createInterface(driver.stdout!).on("line", (line) => {
-        if (/^CONSOLE .*\bERROR\b/.test(line)) errors.push(line);
-      });
       const address = `http://127.0.0.1:${port}`;
       await answering(address, driver);
       const session = await call("POST", `${address}/session`, capabilities(features));
       const { sessionId } = session as { sessionId: string };
-      return new WebKit(`${address}/session/${sessionId}`, errors, stop);
+      return new WebKit(`${address}/session/${sessionId}`, stop);
     } catch (error) {
       stop();
       throw error;
@@ -82,6 +91,11 @@ export class WebKit {
     const { failed, value } = result as { failed?: string; value: Awaited<R> };
     if (failed !== undefined) throw new Error(failed);
     return value;
+  }
+
+  /** Errors of a page that was served with `COLLECTING`. */
+  errors(): Promise<string[]> {
+    return this.evaluate(() => (window as unknown as { collected: string[] }).collected);
   }
 
   /** Waits until a function returns true in the page. */
@@ -107,7 +121,7 @@ export class WebKit {
 }
 
 function capabilities(features: string[]): object {
-  const args = ["--automation", "--enable-write-console-messages-to-stdout=true"];
+  const args = ["--automation"];
   if (features.length > 0) args.push(`--features=${features.join(",")}`);
   const timeouts = { script: LIMIT, pageLoad: LIMIT };
   const browser = { "webkitgtk:browserOptions": { binary: miniBrowser(), args } };

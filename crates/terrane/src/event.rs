@@ -18,6 +18,8 @@ pub(crate) type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 /// Destination of a store's events.
 pub(crate) struct EventStream {
     listener: ArcSwap<Option<Listener>>,
+    /// Held while the listener is replaced: of several callers at once, each counts what it changes.
+    replacing: Mutex<()>,
     /// Number of times that listening started or stopped: odd while there is a listener, which gets and writes ask.
     heard: AtomicU32,
     clock: OnceLock<Clock>,
@@ -32,6 +34,7 @@ impl EventStream {
         EventStream {
             heard: AtomicU32::new(listener.is_some().into()),
             listener: ArcSwap::from_pointee(listener),
+            replacing: Mutex::new(()),
             clock: OnceLock::new(),
             began: AtomicU64::new(0),
             latest: Mutex::new(0),
@@ -39,6 +42,7 @@ impl EventStream {
     }
 
     pub fn set_listener(&self, listener: Option<Listener>) {
+        let _one = lock(&self.replacing);
         let changes = listener.is_some() != self.is_heard();
         self.listener.store(Arc::new(listener));
         self.heard.fetch_add(changes.into(), Ordering::Release);
