@@ -14,6 +14,15 @@ use terrane_platform::WriteMapping;
 /// A larger buffer is not kept for the next record.
 const KEPT_BYTES: usize = 1 << 20;
 
+/// Way to write a record.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Through memory, where the file is mapped.
+    Memory,
+    /// By a call.
+    Call,
+}
+
 /// Erases the start of a recycled log file. Without that, what the earlier log left there looks like
 /// damage to the first record.
 ///
@@ -83,12 +92,6 @@ impl LogWriter {
         self.is_in_memory
     }
 
-    /// Returns the mapping that the file was written through, if any.
-    #[must_use]
-    pub fn into_mapped(self) -> WriteMapping {
-        self.mapped
-    }
-
     /// Bytes that the log has room for.
     #[must_use]
     pub fn capacity(&self) -> u64 {
@@ -122,6 +125,23 @@ impl LogWriter {
     /// [`crate::ErrorKind::InvalidArgument`] if the record does not fit or a batch is empty; I/O
     /// failures.
     pub fn append(&mut self, first: Seq, synced: Seq, batches: &[&[u8]]) -> Result<()> {
+        self.encode(first, synced, batches)?;
+        self.put(record_bytes(self.record.len() - HEADER_BYTES), Way::Memory)
+    }
+
+    /// Appends one record as [`append`](Self::append) does, but by a call also where the file is mapped, for a sync
+    /// that follows. After a sync the next store to a page through memory takes longer than the call, and where the
+    /// system keeps several pages as one, the sync after that writes all of them.
+    ///
+    /// # Errors
+    /// The errors of [`append`](Self::append).
+    pub fn append_to_sync(&mut self, first: Seq, synced: Seq, batches: &[&[u8]]) -> Result<()> {
+        self.encode(first, synced, batches)?;
+        self.put(record_bytes(self.record.len() - HEADER_BYTES), Way::Call)
+    }
+
+    /// Encodes a record, without padding.
+    fn encode(&mut self, first: Seq, synced: Seq, batches: &[&[u8]]) -> Result<()> {
         debug_assert!(synced < first, "synced {synced} must come before first {first}");
         self.usable()?;
         let payload = payload_bytes(batches.iter().map(|batch| batch.len()));
@@ -143,7 +163,7 @@ impl LogWriter {
             let seed = self.id.seed();
             *head = Header::new(seed, first, synced, payload).encode(seed);
         }
-        self.put(record_bytes(payload))
+        Ok(())
     }
 
     /// Appends a claim that batches through `synced` are durable, so that damage to them does not look
@@ -164,14 +184,14 @@ impl LogWriter {
         }
         self.record.clear();
         self.record.extend_from_slice(&header);
-        self.put(size)
+        self.put(size, Way::Call)
     }
 
     /// Writes the buffered record, padded to `size` bytes, and the end marker.
-    fn put(&mut self, size: u64) -> Result<()> {
+    fn put(&mut self, size: u64, way: Way) -> Result<()> {
         let end = (self.capacity - self.end - size).min(END.len() as u64);
         self.record.resize((size + end) as usize, 0);
-        let written = if self.put_mapped() {
+        let written = if way == Way::Memory && self.put_mapped() {
             Ok(())
         } else {
             write_all_at(&*self.file, &self.record, self.end)
@@ -188,12 +208,7 @@ impl LogWriter {
     /// process ends meanwhile; returns whether it did.
     fn put_mapped(&mut self) -> bool {
         let Some((head, rest)) = self.record.split_at_checked(HEADER_BYTES) else { return false };
-        let is_written = self.mapped.write(rest, self.end + HEADER_BYTES as u64)
-            && self.mapped.write(head, self.end);
-        if !is_written {
-            drop(self.mapped.take());
-        }
-        is_written
+        self.mapped.append(head, rest, self.end)
     }
 
     fn usable(&self) -> Result<()> {

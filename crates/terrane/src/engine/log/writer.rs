@@ -160,7 +160,6 @@ impl Writer {
             bytes: full.bytes(),
             capacity: full.capacity(),
             reusable: std::mem::replace(&mut self.reusable, reusable),
-            mapped: full.into_mapped(),
         })
     }
 
