@@ -210,7 +210,7 @@ test("a call that cannot be cloned fails alone in its message", async () => {
     settled.map(({ reason }) => reason?.code),
     [undefined, "invalid-argument", undefined],
   );
-  assert.deepEqual(stub.operations, ["open", "write", "get"]);
+  assert.deepEqual(stub.operations, ["open", "write", "lookup"]);
   await db.close();
 });
 

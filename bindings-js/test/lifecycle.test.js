@@ -46,7 +46,7 @@ test("suspended while reopening, a page releases again", async () => {
   assert.ok(started[1].terminated);
   dispatch("pageshow");
   await waiting;
-  assert.deepEqual(started[2].operations, ["open", "ended", "get"]);
+  assert.deepEqual(started[2].operations, ["open", "ended", "lookup"]);
   await db.close();
 });
 
@@ -72,7 +72,7 @@ test("a store in memory survives suspending the page", async () => {
   dispatch("pagehide");
   dispatch("pageshow");
   await db.get("k");
-  assert.deepEqual(started[0].operations, ["open", "get"]);
+  assert.deepEqual(started[0].operations, ["open", "lookup"]);
   await db.close();
 });
 
@@ -301,7 +301,7 @@ test("after a worker's death another starts, but only once unused", async () => 
   await settle();
   assert.equal(started.length, 2);
   assert.equal(await db.get("k"), undefined);
-  assert.deepEqual(started[2].operations, ["open", "ended", "get"]);
+  assert.deepEqual(started[2].operations, ["open", "ended", "lookup"]);
   await db.close();
 });
 

@@ -104,6 +104,20 @@ export function die(name) {
   for (const held of locks.held) if (held.name === name) locks.free(held);
 }
 
+/** The requests of a message, as src/codec/flat.ts describes it. */
+function unpack(message) {
+  const [id, ...fields] = message;
+  if (typeof id !== "number") return message;
+  if (fields.length === 2) return [{ id, op: "write", batch: fields[0], sync: fields[1] }];
+  const [keyspace, snapshot, key, text] = fields;
+  return [{ id, op: "lookup", keyspace, snapshot, key, text }];
+}
+
+/** The replies of a message, as src/codec/flat.ts describes it. */
+export function unpackReplies(message) {
+  return typeof message[0] === "number" ? [{ id: message[0], value: message[1] }] : message;
+}
+
 /** A worker that replies to each request with what `reply` returns, or not at all if undefined. */
 export class Stub {
   requests = [];
@@ -115,7 +129,7 @@ export class Stub {
 
   postMessage(requests, transfer) {
     if (this.terminated) return;
-    for (const request of structuredClone(requests, { transfer })) {
+    for (const request of unpack(structuredClone(requests, { transfer }))) {
       this.requests.push(request);
       const value = this.reply(request, this);
       if (value !== undefined) this.send({ id: request.id, ...value });
@@ -156,6 +170,7 @@ export function emptyStore({ op, method }) {
     locks.hold("alive");
     return { value: { lock: "alive", store: 1 } };
   }
+  if (op === "lookup") return { value: undefined };
   if (op === "get") return { value: new Uint8Array([1, 0, 0, 0, 255, 255, 255, 255]) };
   if (op === "page") return { value: { bytes: new Uint8Array(8), done: true } };
   if (op === "count") return { value: { entries: 0, done: true } };

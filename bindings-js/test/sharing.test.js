@@ -122,7 +122,7 @@ test("nothing is sent after a conditional write until it is answered", async () 
   leader.channels[0].postMessage([answer()]);
   assert.equal(await swap, 7);
   await later;
-  assert.deepEqual(leader.operations, ["write", "write_if", "write", "get"]);
+  assert.deepEqual(leader.operations, ["write", "write_if", "write", "lookup"]);
   await db.close();
   leader.end();
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./page.js";
 import { ALL, bundle, LEAN, native } from "./built.js";
-import { settle } from "./page.js";
+import { settle, unpackReplies } from "./page.js";
 import * as feed from "./changes.js";
 import { checkConditions, MISTAKES as CONDITIONS } from "./conditions.js";
 import { checkEncodings, checkMistakes } from "./encodings.js";
@@ -20,13 +20,14 @@ const { ConflictError, CursorGoneError, InvalidArgumentError, MAX_VALUE_BYTES, o
 let loaded = 0;
 
 /** A worker that runs in this thread; none for the addon, which has a thread. `sent` may change what it posts. */
-async function here(sent = (replies) => replies) {
+async function here(sent = () => undefined) {
   if (native) return undefined;
   const worker = { messages: [], terminate() {} };
   globalThis.self = {
     postMessage(replies, transfer) {
-      const data = structuredClone(sent(replies), { transfer });
-      worker.messages.push(data);
+      sent(unpackReplies(replies));
+      const data = structuredClone(replies, { transfer });
+      worker.messages.push(unpackReplies(data));
       setImmediate(() => worker.onmessage({ data }));
     },
   };
@@ -78,6 +79,34 @@ test(
     assert.equal(worker.messages.flat().length, 130_003);
   },
 );
+
+test("a lookup finds its value alone and with others of its turn", async (context) => {
+  const db = await store(context, await here());
+  const rows = ["a", "schl\u00fcssel", "\u9375", "long".repeat(300)].map((key) => [
+    key,
+    `\ufeff${key}\u20ac`,
+  ]);
+  rows.push(["plain", "text"], ["none", ""]);
+  for (const [key, value] of rows) await db.put(key, value);
+  for (const [key, value] of rows) {
+    assert.equal(await db.get(key), value);
+    assert.deepEqual(
+      await db.get(key, { valueEncoding: "binary" }),
+      new TextEncoder().encode(value),
+    );
+    const together = [db.get(key), db.get("missing"), db.getMany([key, "a"]), db.get(key)];
+    const expected = [value, undefined, [value, rows[0][1]], value];
+    assert.deepEqual(await Promise.all(together), expected);
+  }
+  assert.equal(await db.get("missing"), undefined);
+  await db.put("number", "1");
+  assert.equal(await db.get("number", { valueEncoding: "json" }), 1);
+  const reason = {
+    code: "invalid-argument",
+    message: /^value of "a": expected JSON, found 7 bytes/,
+  };
+  await assert.rejects(db.get("a", { valueEncoding: "json" }), reason);
+});
 
 test("keys are found, ranges have ends, and a range is cleared", async (context) => {
   await checkQuestions(await store(context, await here()));
@@ -261,7 +290,6 @@ test("a reply that cannot be cloned fails only its call", { skip: native }, asyn
         error.cause = () => "not cloned";
       }
     }
-    return replies;
   });
   const db = await store(context, worker);
   const calls = [db.put("k", "v"), db.stats(), db.get("k")];

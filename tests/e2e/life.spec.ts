@@ -232,7 +232,7 @@ const DYING = `
   onmessage = ({ data }) => worker.postMessage(data);
   worker.onmessage = async ({ data }) => {
     worker.terminate();
-    await navigator.locks.request(data[0].value.lock, () => undefined);
+    await navigator.locks.request(data[1].lock, () => undefined);
     postMessage(data);
   };`;
 

@@ -177,7 +177,7 @@ async function records(): Promise<number> {
   const db = await window.terrane.open("last", { exclusive: true, worker: start });
   const ask = (request: object) =>
     new Promise<unknown>((resolve) => {
-      worker?.addEventListener("message", ({ data: [reply] }) => resolve(reply.value), {
+      worker?.addEventListener("message", ({ data: [, value] }) => resolve(value), {
         once: true,
       });
       worker?.postMessage([{ id: -1, ...request }]);

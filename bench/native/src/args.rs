@@ -50,6 +50,10 @@ pub struct Args {
     pub cache_mib: u64,
     #[arg(long, default_value_t = 64)]
     pub memtable_mib: u64,
+    /// Memory that a turn may take, page cache included, by a control group of Linux, which takes root; more than
+    /// the engine's own
+    #[arg(long)]
+    pub memory_mib: Option<u64>,
     /// Directory of the stores; by default a temporary one
     #[arg(long)]
     pub dir: Option<PathBuf>,

@@ -6,6 +6,7 @@
 //! * `engine`, `engines` - the stores.
 //! * `turn`, `run`, `check`, `process` - one engine's turn, in a process of its own.
 //! * `rounds` - the turns of all, in random order.
+//! * `memory_limit` - a limit of their memory.
 //! * `limits` - what the machine can do at most.
 //! * `report`, `table`, `page` - medians and spread.
 
@@ -15,6 +16,7 @@ mod check;
 mod engine;
 mod engines;
 mod limits;
+mod memory_limit;
 mod page;
 mod process;
 mod report;

@@ -20,6 +20,7 @@ pub struct Report {
     versions: Vec<(&'static str, &'static str)>,
     cache_mib: u64,
     memtable_mib: u64,
+    memory_mib: Option<u64>,
     rounds: u64,
     limits: Limits,
     outcomes: Vec<Outcome>,
@@ -87,6 +88,7 @@ impl Report {
             versions: engines.map(|name| (name, engines::version(name))).collect(),
             cache_mib: args.cache_mib,
             memtable_mib: args.memtable_mib,
+            memory_mib: args.memory_mib,
             rounds: args.rounds,
             limits,
             outcomes,
@@ -101,11 +103,12 @@ impl Report {
         let versions: Vec<String> =
             self.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
         let mut text = format!(
-            "{}\n{}\ncache {} MiB, memtable {} MiB; medians of {} rounds (minimum-maximum)\n\n{}",
+            "{}\n{}\ncache {} MiB, memtable {} MiB{}; medians of {} rounds (minimum-maximum)\n\n{}",
             self.machine,
             versions.join(", "),
             self.cache_mib,
             self.memtable_mib,
+            self.memory_mib.map_or(String::new(), |mib| format!(", at most {mib} MiB a turn")),
             self.rounds,
             self.limits.text()
         );

@@ -2,6 +2,7 @@
 
 use crate::args::Args;
 use crate::case::Case;
+use crate::memory_limit::{MemoryLimit, ROOT};
 use crate::turn::{Opened, Stage, Turn, Worked};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
@@ -32,6 +33,8 @@ pub struct Found {
 /// Runs all turns; stores are made in `dir`, and removed after each turn.
 pub fn run(args: &Args, dir: &Path) -> Result<Vec<Outcome>> {
     let (cases, engines) = (args.cases()?, args.engines());
+    let limit = args.memory_mib.map(|mib| MemoryLimit::new(Path::new(ROOT), mib << 20));
+    let limit = limit.transpose()?;
     let mut outcomes = Vec::new();
     for round in 0..args.rounds {
         for (index, case) in (0..).zip(&cases) {
@@ -48,6 +51,7 @@ pub fn run(args: &Args, dir: &Path) -> Result<Vec<Outcome>> {
                     phase_seconds: args.phase_seconds,
                     cache_bytes: args.cache_mib << 20,
                     memtable_bytes: args.memtable_mib << 20,
+                    group: limit.as_ref().map(|limit| limit.group().to_owned()),
                 };
                 eprint!("round {} of {}, {case}: {engine}", round + 1, args.rounds);
                 let begun = Instant::now();

@@ -9,6 +9,7 @@ use crate::case::{Case, Debt};
 use crate::check::Model;
 use crate::engine::{Engine, Settings};
 use crate::engines;
+use crate::memory_limit;
 use crate::process::{self, Counts};
 use crate::run::{self, Done, Pace};
 use crate::workload::{Phase, Workload};
@@ -39,6 +40,8 @@ pub struct Turn {
     pub phase_seconds: u64,
     pub cache_bytes: u64,
     pub memtable_bytes: u64,
+    /// The control group that limits its memory.
+    pub group: Option<PathBuf>,
 }
 
 /// Results of [`Stage::Work`].
@@ -86,6 +89,7 @@ pub struct Opened {
 impl Turn {
     /// Runs the stage; what it found is printed as JSON.
     pub fn run(&self) -> Result<()> {
+        self.group.as_deref().map_or(Ok(()), memory_limit::enter)?;
         match self.stage {
             Stage::Work => println!("{}", serde_json::to_string(&self.work()?)?),
             Stage::Open | Stage::Recover => {

@@ -5,15 +5,16 @@
  * by itself.
  */
 
-import type { Bytes, Decoded, Encoding } from "../api/data.ts";
+import { type Bytes, type Decoded, type Encoding, MAX_KEY_BYTES } from "../api/data.ts";
 import type { TerraneError } from "../api/errors.ts";
 import { ByteList } from "../codec/byte-list.ts";
-import { encodeKey } from "../codec/bytes.ts";
+import { decode, encodeKey, isText } from "../codec/bytes.ts";
 import { decodeList } from "../codec/decode-list.ts";
 import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
 import { decodeError } from "../codec/error-codec.ts";
 import type { Operation, Outcome } from "../codec/protocol.ts";
-import { checkLength } from "../codec/validate.ts";
+import { UTF8_MAX } from "../codec/utf8.ts";
+import { checkLength, isWellFormed } from "../codec/validate.ts";
 
 /** The size in bytes at which a group accepts no more calls. */
 const GROUP_BYTES = 1 << 20;
@@ -31,7 +32,8 @@ export interface Call {
 interface Group {
   /** Kind of call: calls of one kind join. */
   kind: string;
-  operation: Grouping;
+  /** The call of their operation. */
+  call: Call;
   encoder: Encoder;
   /** The end of each call's bytes. */
   ends: number[];
@@ -40,10 +42,15 @@ interface Group {
   reply: Promise<unknown>;
   /** The values that a lookup found, once they are decoded. */
   values?: ByteList;
+  /** The first call, a lookup of one key, until another joins it: it is sent as it is. */
+  lone?: Lookup | undefined;
 }
 
 /** The operation of a group, without its bytes. */
 type Grouping = Extract<Operation, { op: "write" | "get" }>;
+
+/** The lookup of a single key. */
+type Lookup = Extract<Operation, { op: "lookup" }>;
 
 /** A call's place in its group. */
 interface Joined {
@@ -101,17 +108,36 @@ export class Outbox {
       for (const key of keys) encoder.key(key);
     };
     const operation: Grouping = { op: "get", keyspace, snapshot, keys: EMPTY };
-    const { group, at } = this.#join(`get ${keyspace} ${snapshot}`, fill, operation);
+    const { group, at } = this.#join(kindOf(keyspace, snapshot), fill, operation);
     const first = group.size;
     group.size += keys.length;
-    const found = (await group.reply) as Uint8Array | Outcome[];
-    const isOwn = Array.isArray(found);
-    const values = isOwn
-      ? new ByteList(valueOf(found, at) as Uint8Array)
-      : (group.values ??= new ByteList(found));
-    const start = isOwn ? 0 : first;
-    const keyAt = (index: number) => encodeKey(keys[index - start] as Bytes);
-    return decodeList(values, encoding, start, start + keys.length, keyAt);
+    const found = await group.reply;
+    return decodeFound(group, at, first, keys, encoding, found as Uint8Array | Outcome[]);
+  }
+
+  /** Adds a lookup of a key; resolves to its value. */
+  async get<E extends Encoding>(
+    keyspace: number,
+    snapshot: number,
+    key: Bytes,
+    encoding: E,
+  ): Promise<Decoded<E> | undefined> {
+    const kind = kindOf(keyspace, snapshot);
+    if (!isShortText(key) || this.#group?.kind === kind) {
+      const [value] = await this.lookup(keyspace, snapshot, [key], encoding);
+      return value;
+    }
+    const lone: Lookup = { op: "lookup", keyspace, snapshot, key, text: isText(encoding) };
+    const group = this.#start(kind, new Encoder(), lone);
+    group.lone = lone;
+    group.size = 1;
+    const found = await group.reply;
+    if (group.lone === undefined) {
+      const all = found as Uint8Array | Outcome[];
+      return decodeFound(group, 0, 0, [key], encoding, all)[0];
+    }
+    if (found === undefined) return undefined;
+    return decode(found as string | Uint8Array<ArrayBuffer>, encoding, () => encodeKey(key));
   }
 
   /** Removes and returns all calls. */
@@ -143,26 +169,41 @@ export class Outbox {
     if (this.#closed !== undefined) throw this.#closed;
     let group = this.#group;
     if (group?.kind === kind && group.encoder.length < GROUP_BYTES) {
+      if (group.lone !== undefined) {
+        group.encoder.key(group.lone.key);
+        group.ends.push(group.encoder.length);
+        group.call.operation = operation;
+        group.lone = undefined;
+      }
       append(group.encoder, fill);
     } else {
       const encoder = new Encoder();
       append(encoder, fill);
-      this.#endGroup();
-      const reply = this.#push(operation);
-      group = this.#group = { kind, operation, encoder, ends: [], size: 0, reply };
+      group = this.#start(kind, encoder, operation);
     }
     return { group, at: group.ends.push(group.encoder.length) - 1 };
+  }
+
+  /** Starts a group; the operation is that of its call. */
+  #start(kind: string, encoder: Encoder, operation: Operation): Group {
+    if (this.#closed !== undefined) throw this.#closed;
+    this.#endGroup();
+    const reply = this.#push(operation);
+    const call = this.#calls.at(-1) as Call;
+    return (this.#group = { kind, call, encoder, ends: [], size: 0, reply });
   }
 
   /** Moves the group's bytes into its operation. */
   #endGroup(): void {
     if (this.#group === undefined) return;
-    const { operation, encoder, ends } = this.#group;
+    const { call, encoder, ends, lone } = this.#group;
+    this.#group = undefined;
+    if (lone !== undefined) return;
+    const operation = call.operation as Grouping;
     const bytes = encoder.bytes();
     if (operation.op === "write") operation.batch = bytes;
     else operation.keys = bytes;
     if (ends.length > 1) operation.ends = Uint32Array.from(ends);
-    this.#group = undefined;
   }
 
   #push(operation: Operation): Promise<unknown> {
@@ -176,6 +217,34 @@ export class Outbox {
     }
     return new Promise((resolve, reject) => this.#calls.push({ operation, resolve, reject }));
   }
+}
+
+/** The kind of lookups in a keyspace, now or at a snapshot. */
+function kindOf(keyspace: number, snapshot: number): string {
+  return `get ${keyspace} ${snapshot}`;
+}
+
+/** Whether a key is text that surely fits: no other needs a check beyond that. */
+function isShortText(key: Bytes): key is string {
+  return typeof key === "string" && UTF8_MAX * key.length <= MAX_KEY_BYTES && isWellFormed(key);
+}
+
+/** Decodes a call's values: the group's from `first` on, or those of its own outcome. */
+function decodeFound<E extends Encoding>(
+  group: Group,
+  at: number,
+  first: number,
+  keys: readonly Bytes[],
+  encoding: E,
+  found: Uint8Array | Outcome[],
+): (Decoded<E> | undefined)[] {
+  const isOwn = Array.isArray(found);
+  const values = isOwn
+    ? new ByteList(valueOf(found, at) as Uint8Array)
+    : (group.values ??= new ByteList(found));
+  const start = isOwn ? 0 : first;
+  const keyAt = (index: number) => encodeKey(keys[index - start] as Bytes);
+  return decodeList(values, encoding, start, start + keys.length, keyAt);
 }
 
 /** Returns the value of a call that was served by itself, or throws its error. */

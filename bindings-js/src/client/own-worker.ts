@@ -8,7 +8,8 @@
  */
 
 import { EngineError } from "../api/errors.ts";
-import { pageLock, type Reply, type Request } from "../codec/protocol.ts";
+import { packRequests, type Replies, unpackReplies } from "../codec/flat.ts";
+import { pageLock, type Request } from "../codec/protocol.ts";
 import { invalid } from "../codec/validate.ts";
 import { later } from "#load";
 import { delay } from "../shared/delay.ts";
@@ -32,16 +33,18 @@ export class OwnWorker implements Sender {
     this.#receiver = receiver;
     const worker = startWith(start);
     this.#worker = worker;
-    worker.onmessage = ({ data }: MessageEvent<Reply[]>) => {
+    worker.onmessage = ({ data }: MessageEvent<Replies>) => {
       this.#started = true;
-      receiver.receive(data);
+      receiver.receive(unpackReplies(data));
     };
     worker.onmessageerror = () => receiver.fail(new EngineError("a reply could not be read"));
     worker.onerror = (event) => void this.#failed(start, event);
   }
 
   post(requests: readonly Request[], buffers: ArrayBuffer[]): void {
-    this.#worker.postMessage(requests, buffers);
+    const message = packRequests(requests);
+    if (buffers.length === 0) this.#worker.postMessage(message);
+    else this.#worker.postMessage(message, buffers);
   }
 
   waits(): void {

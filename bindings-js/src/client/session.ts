@@ -99,14 +99,13 @@ export class Session implements Caller, Port<"async"> {
     return this.call({ op: "call", method, args }) as Returned<M>;
   }
 
-  async get<E extends Encoding>(
+  get<E extends Encoding>(
     keyspace: number,
     snapshot: number,
     key: Bytes,
     encoding: E,
   ): Promise<Decoded<E> | undefined> {
-    const [value] = await this.getMany(keyspace, snapshot, [key], encoding);
-    return value;
+    return this.#unlessClosed(({ outbox }) => outbox.get(keyspace, snapshot, key, encoding));
   }
 
   getMany<E extends Encoding>(

@@ -2,6 +2,7 @@
 
 import { type Bytes, type Decoded, type Encoding, MAX_KEY_BYTES } from "../api/data.ts";
 import { InvalidArgumentError } from "../api/errors.ts";
+import { UTF8_MAX, writeAscii } from "./utf8.ts";
 import {
   check,
   checkLength,
@@ -38,7 +39,7 @@ export function toContent(what: string, content: Bytes): string | Uint8Array {
 /** Returns the most bytes that a byte string may take; rejects what is too long. */
 export function maxByteLength(what: string, content: string | Uint8Array, limit: number): number {
   checkLength(what, content.length, limit);
-  return (typeof content === "string" ? 3 : 1) * content.length;
+  return (typeof content === "string" ? UTF8_MAX : 1) * content.length;
 }
 
 /** Writes a byte string at `start`, where it must fit; returns its length. */
@@ -55,13 +56,7 @@ export function encodeInto(
     else for (let i = 0; i < length; i++) bytes[start + i] = content[i] as number;
     return length;
   }
-  let i = 0;
-  for (; i < length && length <= SHORT; i++) {
-    const code = content.charCodeAt(i);
-    if (code >= 0x80) break;
-    bytes[start + i] = code;
-  }
-  if (i === length) return i;
+  if (length <= SHORT && writeAscii(content, bytes, start) === length) return length;
   // A lone surrogate would become U+FFFD, and two keys one.
   if (!isWellFormed(content)) {
     throw new InvalidArgumentError(`${what}: expected well-formed text, found a lone surrogate`);
@@ -83,23 +78,32 @@ export function encodeKey(key: Bytes): Uint8Array<ArrayBuffer> {
   return encodeBytes("key", key, MAX_KEY_BYTES);
 }
 
-/** Decodes a key or a value; bytes that are not in the encoding are never turned into something else. */
+/** Whether what is encoded is text, JSON among it. */
+export function isText(encoding: Encoding): boolean {
+  return encoding === "utf8" || encoding === "json";
+}
+
+/**
+ * Decodes a key or a value; bytes that are not in the encoding are never turned into something else. Where the encoding
+ * is one of text, they may be decoded to that already.
+ */
 export function decode<E extends Encoding>(
-  bytes: Uint8Array<ArrayBuffer>,
+  bytes: Uint8Array<ArrayBuffer> | string,
   encoding: E,
   key?: () => Uint8Array,
 ): Decoded<E> {
   if (encoding === "binary") return bytes as Decoded<E>;
   try {
-    if (typeof encoding === "object") return encoding.decode(bytes);
-    const text = decoder.decode(bytes);
+    if (typeof encoding === "object") return encoding.decode(bytes as Uint8Array<ArrayBuffer>);
+    const text = typeof bytes === "string" ? bytes : decoder.decode(bytes);
     return (encoding === "json" ? JSON.parse(text) : text) as Decoded<E>;
   } catch (cause) {
     const what = key === undefined ? "encoding" : `value of ${nameOf(key())}`;
+    const { length } = typeof bytes === "string" ? encoder.encode(bytes) : bytes;
     const why =
       typeof encoding === "object"
-        ? `expected what the encoding decodes, found ${bytes.length} bytes that it does not: ${cause}`
-        : `expected ${encoding === "json" ? "JSON" : "UTF-8"}, found ${bytes.length} bytes that are not`;
+        ? `expected what the encoding decodes, found ${length} bytes that it does not: ${cause}`
+        : `expected ${encoding === "json" ? "JSON" : "UTF-8"}, found ${length} bytes that are not`;
     throw new InvalidArgumentError(`${what}: ${why}; read them as "binary"`, { cause });
   }
 }

@@ -33,12 +33,16 @@ const EXPIRY = 8;
 /** The size of a length that is not a varint. */
 const FIXED = 4;
 
+/** The size of the first buffer, and what stands for it until there is one. */
+const MIN_BYTES = 256;
+const EMPTY = new Uint8Array();
+
 /** The longest value that expires. */
 export const MAX_EXPIRING_BYTES: number = MAX_VALUE_BYTES - EXPIRY;
 
 /** Encodes into a buffer that grows. */
 export class Encoder {
-  #bytes: Uint8Array<ArrayBuffer> = new Uint8Array(256);
+  #bytes: Uint8Array<ArrayBuffer> = EMPTY;
   #length = 0;
 
   /** Bytes encoded so far. */
@@ -187,7 +191,7 @@ export class Encoder {
   #reserve(more: number): void {
     const needed = this.#length + more;
     if (needed <= this.#bytes.length) return;
-    const grown = new Uint8Array(Math.max(needed, 2 * this.#bytes.length));
+    const grown = new Uint8Array(Math.max(needed, 2 * this.#bytes.length, MIN_BYTES));
     grown.set(this.bytes());
     this.#bytes = grown;
   }

@@ -197,6 +197,14 @@ export interface Grouped {
   ends?: Uint32Array | undefined;
 }
 
+/** A key that is looked up alone. */
+export interface Lookup {
+  keyspace: number;
+  snapshot: number;
+  key: string;
+  text: boolean;
+}
+
 /** Operation of a worker. */
 export type Operation =
   | ({ op: "open" } & OpenRequest)
@@ -204,6 +212,8 @@ export type Operation =
   | ({ op: "write"; batch: Uint8Array; sync: boolean } & Grouped & Numbered)
   /** Looks up the keys of one or several calls. */
   | ({ op: "get"; keyspace: number; snapshot: number; keys: Uint8Array } & Grouped)
+  /** Looks up one key; the reply has its value as text if that is asked for and possible, else in bytes. */
+  | ({ op: "lookup" } & Lookup)
   /** Starts a scan under a number. */
   | ({ op: "scan"; scan: number } & ScanRequest)
   /** Reads the next entries: at least one, then as many as fit into `bytes`. */

@@ -2,11 +2,9 @@
 
 import type { Scan } from "../../wasm/terrane.js";
 import { type Bytes, type Decoded, type Encoding, MAX_KEY_BYTES } from "../api/data.ts";
-import { decode, encodeInto, encodeKey, maxByteLength, toContent } from "../codec/bytes.ts";
+import { decode, encodeInto, encodeKey, isText, maxByteLength, toContent } from "../codec/bytes.ts";
 import type { Engine } from "./engine.ts";
-
-/** The size of the length that precedes a value. */
-const LENGTH_BYTES = 4;
+import { Lookups } from "./lookups.ts";
 
 /** A result of the engine: in memory that its next call may change, or of the addon in bytes of its own. */
 export interface Returned {
@@ -18,12 +16,11 @@ export interface Returned {
 /** Reads of one store. */
 export class Gets {
   readonly #engine: Engine;
-  /** The address of the lookup key's buffer in the module's memory, and its size. */
-  #keyAt: number = 0;
-  #keyCapacity: number = -1;
+  readonly #lookups: Lookups;
 
   constructor(engine: Engine) {
     this.#engine = engine;
+    this.#lookups = new Lookups(engine);
   }
 
   /** Returns the value of a key. */
@@ -34,27 +31,13 @@ export class Gets {
     encoding: E,
   ): Decoded<E> | undefined {
     const text = toContent("key", key);
-    const needed = maxByteLength("key", text, MAX_KEY_BYTES);
-    const { module } = this.#engine;
-    // Within the call, which fails if the store is closed: its buffer has been freed then.
-    const at = this.#engine.call((store) => {
-      if (needed > this.#keyCapacity) {
-        this.#keyAt = store.key_buffer(needed);
-        this.#keyCapacity = needed;
-      }
-      const length = encodeInto("key", text, MAX_KEY_BYTES, module.memory(), this.#keyAt);
-      return store.get(keyspace, snapshot, length);
-    });
-    if (at === 0) return undefined;
-    // The module of a worker without threads has memory of its own.
-    const bytes = module.memory() as Uint8Array<ArrayBuffer>;
-    const start = at + LENGTH_BYTES;
-    let end = start;
-    for (let i = 0; i < LENGTH_BYTES; i++) end += (bytes[at + i] as number) << (8 * i);
+    const bytes = maxByteLength("key", text, MAX_KEY_BYTES);
+    const value = this.#lookups.place(keyspace, snapshot, bytes, (memory, at) =>
+      encodeInto("key", text, MAX_KEY_BYTES, memory, at),
+    );
+    if (value === undefined) return undefined;
     // Decoding makes a copy; bytes have to be copied.
-    const isText = encoding === "utf8" || encoding === "json";
-    const value = isText ? bytes.subarray(start, end) : bytes.slice(start, end);
-    return decode(value, encoding, () => encodeKey(key));
+    return decode(isText(encoding) ? value : value.slice(), encoding, () => encodeKey(key));
   }
 
   /** Returns the list of the values of encoded keys. */

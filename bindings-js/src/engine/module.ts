@@ -67,7 +67,9 @@ export class Module {
 
   /** A view of the memory, valid until the next call: growing the memory detaches views. */
   memory(): Uint8Array {
-    if (this.#bytes.length === 0) this.#bytes = new Uint8Array(this.#memory.buffer);
+    // A view of shared memory is not detached, and stays too short.
+    const isShared = !(this.#bytes.buffer instanceof ArrayBuffer);
+    if (this.#bytes.length === 0 || isShared) this.#bytes = new Uint8Array(this.#memory.buffer);
     return this.#bytes;
   }
 

@@ -11,6 +11,7 @@ import { type FileUser, OpfsFiles } from "./opfs-files.ts";
 export { checkpoint, endExport, exportFile, Import } from "./backup.ts";
 export { destroyFiles } from "./destroy.ts";
 export { Gets } from "./gets.ts";
+export { Lookups } from "./lookups.ts";
 export { holdLifeLock } from "./locks.ts";
 export { Module } from "./module.ts";
 export type { OpfsFiles as Files } from "./opfs-files.ts";

@@ -1,7 +1,7 @@
 /** Reads by a synchronous store: the addon reads the key of a get from JavaScript, and writes the value there. */
 
 import { type Bytes, type Decoded, type Encoding, MAX_KEY_BYTES } from "../api/data.ts";
-import { decode, encodeInto, encodeKey, maxByteLength, toContent } from "../codec/bytes.ts";
+import { decode, encodeInto, encodeKey, isText, maxByteLength, toContent } from "../codec/bytes.ts";
 import type { Scan, Store } from "../../wasm/terrane.js";
 import type { Returned } from "../engine/gets.ts";
 import type { AddonStore } from "./addon.ts";
@@ -40,8 +40,7 @@ export class Gets {
     const found = this.#find("get", keyspace, snapshot, key) as Found;
     if (found === undefined) return undefined;
     // Decoding makes a copy; bytes have to be copied.
-    const isText = encoding === "utf8" || encoding === "json";
-    return decode(isText ? found : found.slice(), encoding, () => encodeKey(key));
+    return decode(isText(encoding) ? found : found.slice(), encoding, () => encodeKey(key));
   }
 
   /** Returns the value of a key, if no file has to be read for it, in memory that the next get uses again. */

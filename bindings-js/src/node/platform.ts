@@ -10,6 +10,7 @@ import type { NodeRequest } from "./options.ts";
 export { checkpoint, destroyFiles, endExport, exportFile, Import } from "./copies.ts";
 export { Files } from "./files.ts";
 export { Gets } from "./gets.ts";
+export { Lookups } from "./lookups.ts";
 export { Module } from "./module.ts";
 
 /** Whether the engine runs background jobs and syncs by itself. */

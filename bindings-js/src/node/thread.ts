@@ -4,7 +4,7 @@
  */
 
 import { Worker as NodeWorker } from "node:worker_threads";
-import type { Reply } from "../codec/protocol.ts";
+import { type Replies, type Requests, unpackReplies, unpackRequests } from "../codec/flat.ts";
 
 /** The members of a browser's worker that a line uses. */
 type Used = Pick<Worker, "onerror" | "onmessage" | "onmessageerror" | "postMessage" | "terminate">;
@@ -23,9 +23,9 @@ class Thread implements Used {
     const thread = new NodeWorker(script, { execArgv: [] });
     this.#thread = thread;
     thread.unref();
-    thread.on("message", (replies: Reply[]) => {
-      this.#count(-replies.filter(({ id }) => id !== 0).length);
-      this.onmessage?.call(this.#worker, { data: replies } as MessageEvent);
+    thread.on("message", (data: Replies) => {
+      this.#count(-unpackReplies(data).filter(({ id }) => id !== 0).length);
+      this.onmessage?.call(this.#worker, { data } as MessageEvent);
     });
     thread.on("messageerror", (data) => {
       this.onmessageerror?.call(this.#worker, { data } as unknown as MessageEvent);
@@ -34,9 +34,9 @@ class Thread implements Used {
     thread.on("exit", (code) => this.#failed(`it ended with the code ${code}`, undefined));
   }
 
-  postMessage(requests: readonly unknown[], options: unknown): void {
-    this.#thread.postMessage(requests, options as ArrayBuffer[]);
-    this.#count(requests.length);
+  postMessage(message: Requests, options: unknown): void {
+    this.#thread.postMessage(message, options as ArrayBuffer[]);
+    this.#count(unpackRequests(message).length);
   }
 
   terminate(): void {

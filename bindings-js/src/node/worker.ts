@@ -1,7 +1,7 @@
 /** The thread of a store: what a browser's worker does, over the addon. */
 
 import { parentPort } from "node:worker_threads";
-import type { Request } from "../codec/protocol.ts";
+import type { Requests } from "../codec/flat.ts";
 import { receive } from "../worker/serve.ts";
 
 const page = parentPort!;
@@ -12,4 +12,4 @@ Object.assign(globalThis, {
       page.postMessage(replies, buffers),
   },
 });
-page.on("message", (requests: Request[]) => receive(requests));
+page.on("message", (message: Requests) => receive(message));

@@ -3,14 +3,14 @@
  * a pool of workers, which run this script. If the pool cannot be started, it is that worker.
  */
 
-import type { Request } from "../codec/protocol.ts";
+import type { Requests } from "../codec/flat.ts";
 import { setThreads } from "../engine/engine.ts";
 import { receive } from "../worker/serve.ts";
 import { loadThreads, type PoolStart, work } from "./pool.ts";
 
 setThreads(loadThreads);
 
-self.onmessage = ({ data }: MessageEvent<Request[] | PoolStart>) => {
-  if (Array.isArray(data)) receive(data);
-  else work(data);
+self.onmessage = ({ data }: MessageEvent<Requests | PoolStart>) => {
+  if (Array.isArray(data)) receive(data as Requests);
+  else work(data as PoolStart);
 };

@@ -13,7 +13,7 @@ export class Client {
   readonly dispatcher: Dispatcher;
   readonly #send: Send;
   /** Messages that have arrived but were not served yet. */
-  readonly inbox: Request[][] = [];
+  readonly inbox: (readonly Request[])[] = [];
   /** Whether it wants events. */
   listens: boolean = false;
   /** Whether its page is visible. */

@@ -3,7 +3,7 @@
 import type { Scan, Store } from "../../wasm/terrane.js";
 import { ClosedError } from "../api/errors.ts";
 import type { Call, Counted, Exported, Outcome, Page, StoreOperation } from "../codec/protocol.ts";
-import { checkpoint, endExport, exportFile } from "#platform";
+import { checkpoint, endExport, exportFile, Lookups } from "#platform";
 import type { Engine } from "../engine/engine.ts";
 import { invoke, isSteps, wroteBy } from "../engine/methods.ts";
 import { runSteps, StartedTask } from "../engine/tasks.ts";
@@ -20,6 +20,7 @@ export class Dispatcher {
   readonly engine: Engine;
   /** The store with the client's keyspaces and snapshots; undefined for the first client's. */
   readonly #view: Store | undefined;
+  readonly #lookups: Lookups;
   readonly #writes: WritesOnce;
   readonly #scans: Map<number, Scan> = new Map();
   readonly #snapshots: Set<unknown> = new Set();
@@ -32,6 +33,7 @@ export class Dispatcher {
   constructor(engine: Engine, client: string | undefined, view: Store | undefined) {
     this.engine = engine;
     this.#view = view;
+    this.#lookups = new Lookups(engine, view);
     this.#writes = new WritesOnce(engine, client ?? "", view);
     this.watches = new Watches(engine, view);
   }
@@ -83,6 +85,10 @@ export class Dispatcher {
         const lookup = (keys: Uint8Array) =>
           engine.call((store) => store.get_many(keyspace, snapshot, keys), this.#view);
         return together(request.keys, request.ends, lookup);
+      }
+      case "lookup": {
+        const { keyspace, snapshot, key, text } = request;
+        return this.#lookups.find(keyspace, snapshot, key, text);
       }
       case "scan": {
         const { scan, keyspace, snapshot, range, reverse, limit } = request;

@@ -1,6 +1,6 @@
 /** The worker of a store whose engine has one thread. */
 
-import type { Request } from "../codec/protocol.ts";
+import type { Requests } from "../codec/flat.ts";
 import { receive } from "./serve.ts";
 
-self.onmessage = ({ data }: MessageEvent<Request[]>) => receive(data);
+self.onmessage = ({ data }: MessageEvent<Requests>) => receive(data);

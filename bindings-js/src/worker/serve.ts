@@ -9,6 +9,7 @@
 
 import { ClosedError } from "../api/errors.ts";
 import { encodeError } from "../codec/thrown.ts";
+import { packReplies, type Requests, unpackRequests } from "../codec/flat.ts";
 import {
   type Opened,
   type OpenRequest,
@@ -33,10 +34,15 @@ const importAborter = new AbortController();
 const inbox: Request[] = [];
 let busy = false;
 
-const send: Send = (replies, buffers) => self.postMessage(replies, buffers);
+const send: Send = (replies, buffers) => {
+  const message = packReplies(replies);
+  if (buffers.length === 0) self.postMessage(message);
+  else self.postMessage(message, buffers);
+};
 
 /** Serves requests of the page that started the worker. */
-export function receive(requests: Request[]): void {
+export function receive(message: Requests): void {
+  const requests = unpackRequests(message);
   if (server !== undefined && !busy) return server.receive(server.page, requests);
   for (const request of requests) {
     inbox.push(request);

@@ -97,7 +97,7 @@ export class Server {
   }
 
   /** Serves a message. */
-  receive(client: Client, requests: Request[]): void {
+  receive(client: Client, requests: readonly Request[]): void {
     for (const { op } of requests) {
       // At once: the page may be gone before the requests ahead of this one are served.
       if (op === "suspend" && client === this.page) this.#abortTasks();
@@ -140,7 +140,7 @@ export class Server {
   /** Serves a message in one turn, unless one of its requests must wait. */
   #serveMessage(client: Client, requests: readonly Request[]): Promise<void> | undefined {
     const replies: Reply[] = [];
-    const isLookup = requests.every(({ op }) => op === "get");
+    const isLookup = requests.every(({ op }) => op === "get" || op === "lookup");
     this.#lookups += isLookup ? 1 : LOOKUPS_MAX;
     for (const [at, request] of requests.entries()) {
       const isLast = ENDS.has(request.op);

@@ -120,11 +120,13 @@ fn value(config: &Config) -> Value {
     serde_json::to_value(config).unwrap_or_default()
 }
 
-/// Returns a workload without shares, rates and numbers that are 0, which is their default.
+/// Returns a workload without shares, rates and numbers that are 0, which is their default, but for the load's.
 fn without_zeros(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
-            let other = fields.iter().filter(|(_, field)| field.as_f64() != Some(0.0));
+            let other = fields
+                .iter()
+                .filter(|(name, field)| *name == "load" || field.as_f64() != Some(0.0));
             other.map(|(name, field)| (name.clone(), without_zeros(field))).collect()
         }
         Value::Array(items) => items.iter().map(without_zeros).collect(),

@@ -147,8 +147,14 @@ pub(crate) fn same_key(a: &[u8], b: &[u8]) -> bool {
 /// The length of the longest common prefix, in bytes.
 #[inline]
 pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    let words = a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0);
-    let equal = 8 * words.take_while(|(a, b)| a == b).count();
+    let (mut equal, words) = (0, a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0));
+    for (a, b) in words {
+        let differing = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+        if differing != 0 {
+            return equal + differing.trailing_zeros() as usize / 8;
+        }
+        equal += 8;
+    }
     equal + a.iter().zip(b).skip(equal).take_while(|(a, b)| a == b).count()
 }
 

@@ -283,6 +283,7 @@ pub enum Choice {
         /// The skew.
         exponent: f64,
         /// Operations after which ranks are assigned again; 0 for never.
+        #[serde(default)]
         move_every: u64,
     },
     /// As `zipf`, with the most recently inserted key ranked first.

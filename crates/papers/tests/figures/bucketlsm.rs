@@ -177,16 +177,19 @@ fn scans_are_slowest_where_they_fetch_blocks_of_most_runs() {
     }
 }
 
+/// The prediction was 1.5 times the throughput and half of the stalls. It fails for the code under mixgraph1 alone,
+/// as the report states: 1.42 and 0.53.
 #[test]
-fn buckets_lead_one_task_under_the_text_and_under_the_code() {
+fn buckets_lead_one_task_but_by_less_as_in_the_code() {
     for figure in both(switches::figure) {
         for (workload, ..) in switches::WORKLOADS {
-            let [text, code] = [(1.5, 0.5), (1.3, 0.7)];
-            for (switch, (over, stalls)) in
-                [(switches::SAME, text), (switches::ADJUSTED, text), (switches::CODE, code)]
-            {
+            for switch in [switches::SAME, switches::ADJUSTED, switches::CODE] {
                 let of = |what| figure.of(&switches::case(workload, switch), what);
                 let case = format!("{}, {workload}, {switch}", figure.scale);
+                let (over, stalls) = match (workload, switch) {
+                    ("mixgraph1", switches::CODE) => (1.3, 0.7),
+                    _ => (1.5, 0.5),
+                };
                 assert!(of(switches::OVER_BASELINE) > over, "{case}");
                 assert!(of(switches::STALLS) < stalls, "{case}");
             }

@@ -1,7 +1,8 @@
 //! The report that is written of figures.
 
+use serde::Deserialize;
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use terrane_papers::cases::file as file_of;
 use terrane_papers::{
     Bars, Curve, Figure, PAPERS, Paper, PapersError, Plot, Row, Scale, Source, write,
@@ -148,11 +149,18 @@ fn a_figure_is_chosen_by_number_or_name_and_others_are_refused() {
     }
 }
 
+/// A published file of a paper, and what is in it; nothing if it is not there.
+fn published(paper: &Paper, name: &str) -> (PathBuf, String) {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/papers");
+    let file = docs.join(paper.folder).join(name);
+    let text = std::fs::read_to_string(&file).unwrap_or_default();
+    (file, text)
+}
+
 #[test]
 fn figures_of_published_reports_have_their_names_and_order() {
     for paper in PAPERS {
-        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/papers");
-        let report = std::fs::read_to_string(docs.join(paper.folder).join("report.json")).unwrap();
+        let (_, report) = published(paper, "report.json");
         let report: Value = serde_json::from_str(&report).unwrap();
         let figures = report["figures"].as_array().unwrap();
         let published: Vec<_> =
@@ -166,10 +174,8 @@ fn figures_of_published_reports_have_their_names_and_order() {
 #[test]
 fn published_configurations_are_those_that_figures_simulate() {
     for paper in PAPERS {
-        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/papers");
         for figure in paper.configurations(Scale::Full).unwrap() {
-            let file = docs.join(paper.folder).join(format!("{}.json", figure.id));
-            let published = std::fs::read_to_string(&file).unwrap_or_default();
+            let (file, published) = published(paper, &format!("{}.json", figure.id));
             let differs = published
                 .lines()
                 .zip(file_of(&figure.cases).lines())
@@ -178,6 +184,21 @@ fn published_configurations_are_those_that_figures_simulate() {
                 format!("{}: cargo xtask papers --scale full --configurations", file.display());
             assert_eq!(differs, None, "{at}");
             assert_eq!(published.lines().count(), figure.cases.len() + 2, "{at}");
+        }
+    }
+}
+
+#[test]
+fn published_configurations_can_be_read() {
+    for paper in PAPERS {
+        for figure in paper.configurations(Scale::Full).unwrap() {
+            let (file, published) = published(paper, &format!("{}.json", figure.id));
+            let published: Value = serde_json::from_str(&published).unwrap();
+            for (at, (name, config)) in figure.cases.iter().enumerate() {
+                let read = Config::deserialize(&published["cases"][at]["config"]);
+                let read = read.unwrap_or_else(|why| panic!("{}, {name}: {why}", file.display()));
+                assert_eq!(read.workload.load, config.workload.load, "{}, {name}", file.display());
+            }
         }
     }
 }

@@ -220,8 +220,15 @@ impl Memtable {
     }
 
     /// The newest entry of `key` at or below sequence number `at`: a value or a tombstone.
+    #[cfg_attr(not(target_arch = "wasm32"), inline)]
     #[must_use]
     pub fn get(&self, key: &[u8], at: Seq) -> Option<(Tag, &[u8])> {
+        // An empty memtable, as it is once all is flushed, costs no call.
+        if self.tree.is_empty() { None } else { self.find(key, at) }
+    }
+
+    #[cfg_attr(not(target_arch = "wasm32"), inline(never))]
+    fn find(&self, key: &[u8], at: Seq) -> Option<(Tag, &[u8])> {
         let entry = self.tree.at_or_after(Target { key, seq: at })?.entry;
         (entry.key() == key).then(|| (entry.tag(), entry.value()))
     }

@@ -53,6 +53,13 @@ impl Tree {
         }
     }
 
+    /// Whether nothing was inserted.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.root().is_none()
+    }
+
+    #[inline]
     fn root(&self) -> Option<&Node> {
         // SAFETY: the root is a node in the arena, which lives as long as the tree. The Acquire pairs
         // with the Release of `set_root`.

@@ -28,6 +28,10 @@ const NONE: usize = usize::MAX;
 /// The most sources that are compared one by one, and of which all that have a key pass it at once.
 const FEW_MAX: usize = 8;
 
+/// Steps from version to version of a key before a search for the next key, which costs about as much. A memtable has
+/// all versions of a key that is often written.
+const STEPS_MAX: usize = 16;
+
 /// The state of source `i` and of inner node `i`.
 #[derive(Clone, Copy)]
 struct Place {
@@ -375,7 +379,7 @@ impl MergeCursor {
 /// Moves a source past the versions of the key that it is on.
 #[inline]
 fn pass_versions(source: &mut Source, key: &[u8]) -> Result<()> {
-    loop {
+    for _ in 0..STEPS_MAX {
         match source.next_within()? {
             Some(true) => return Ok(()),
             Some(false) => {}
@@ -387,6 +391,7 @@ fn pass_versions(source: &mut Source, key: &[u8]) -> Result<()> {
             }
         }
     }
+    source.seek_behind(key)
 }
 
 #[inline(always)]

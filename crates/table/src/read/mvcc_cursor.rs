@@ -132,7 +132,6 @@ impl MvccCursor {
         if self.state == State::Forward {
             has_left = match self.merge.leave_key() {
                 Ok(true) if self.is_plain() => {
-                    self.expires_at = None;
                     let Some((key, _, value)) = self.merge.current() else { return Ok(None) };
                     self.tracer.row(key, value);
                     return Ok(Some((key, value)));
@@ -147,10 +146,12 @@ impl MvccCursor {
         self.next_judged(has_left)
     }
 
-    /// Whether the entry is a row, which most are.
+    /// Whether the entry is a row like the one before, as most are. Nothing is written, so that the entry is looked for
+    /// once.
     #[inline(always)]
     fn is_plain(&self) -> bool {
         self.cover.is_none()
+            && self.expires_at.is_none()
             && self.merge.current().is_some_and(|(key, tag, _)| {
                 tag.kind_byte() == Kind::Put as u8
                     && self.reader.reaches(tag.seq())

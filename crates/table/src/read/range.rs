@@ -97,7 +97,9 @@ impl KeyRange {
     }
 
     /// Whether a key is within the upper bound.
-    #[inline]
+    // A call would cost a step of a scan what the processor has in registers.
+    #[cfg_attr(target_arch = "wasm32", inline)]
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     #[must_use]
     pub fn below_end(&self, key: &[u8]) -> bool {
         match &self.to {

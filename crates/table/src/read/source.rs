@@ -16,6 +16,15 @@ pub enum Source {
     Run(RunCursor),
 }
 
+macro_rules! each {
+    ($self:expr, $cursor:ident => $call:expr) => {
+        match $self {
+            Source::Memtable($cursor, _) => $call,
+            Source::Run($cursor) => $call,
+        }
+    };
+}
+
 impl Source {
     /// Its tracer; `None` if it is an empty run.
     pub fn tracer(&self) -> Option<&ReadTracer> {
@@ -72,6 +81,13 @@ impl Source {
         Ok(true)
     }
 
+    /// Moves to the first entry behind all versions of a key.
+    #[cold]
+    pub(super) fn seek_behind(&mut self, key: &[u8]) -> Result<()> {
+        // No entry has tag 0, since sequences start at 1.
+        each!(self, cursor => cursor.seek(key, Tag(0)))
+    }
+
     /// Takes the first of three steps of a seek. All sources ask for memory in one step, and read it in the next.
     pub(super) fn aim(&mut self, key: &[u8], tag: Tag) -> Result<()> {
         match self {
@@ -107,15 +123,6 @@ impl Source {
             Source::Run(cursor) => cursor.trace_position(),
         }
     }
-}
-
-macro_rules! each {
-    ($self:expr, $cursor:ident => $call:expr) => {
-        match $self {
-            Source::Memtable($cursor, _) => $call,
-            Source::Run($cursor) => $call,
-        }
-    };
 }
 
 impl Cursor for Source {

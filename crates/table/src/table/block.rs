@@ -79,11 +79,13 @@ impl<'a> Entry<'a> {
 }
 
 /// An entry whose lengths take a byte each, by its place.
-pub(super) struct ShortEntry {
+pub(super) struct ShortEntry<'a> {
     pub shared: usize,
-    /// Start and length of the bytes of the key that are its own; the value follows.
-    pub key: usize,
+    /// The bytes of the block from its own bytes of the key on, the number of these, and the start of the value, which
+    /// follows them.
+    pub rest: &'a [u8],
     pub unshared: usize,
+    pub value: usize,
     pub tag: Tag,
     /// Offset of the next entry.
     pub end: usize,
@@ -233,21 +235,22 @@ impl Block {
     /// The entry at offset `at`, if its lengths take a byte each and its tag at most eight; `None` for others, and for
     /// what is none. A step of a scan decodes most entries here, by few checks of bounds.
     #[inline(always)]
-    pub(super) fn short_entry(&self, at: usize) -> Option<ShortEntry> {
-        let entries = self.entries();
-        let &[shared, unshared, value_len, ref tag @ ..] =
-            entries.get(at..)?.first_chunk::<11>()?;
+    pub(super) fn short_entry(&self, at: usize) -> Option<ShortEntry<'_>> {
+        let entry = self.entries().get(at..)?;
+        let &[shared, unshared, value_len, ref tag @ ..] = entry.first_chunk::<11>()?;
         let (tag, tag_len) = short_varint(tag)?;
-        let key = at + 3 + tag_len;
+        let rest = entry.get(3 + tag_len..)?;
         let unshared_len = usize::from(unshared);
-        let end = key + unshared_len + usize::from(value_len);
-        let is_short = (shared | unshared | value_len) < 0x80 && end <= entries.len();
+        let len = unshared_len + usize::from(value_len);
+        let is_short = (shared | unshared | value_len) < 0x80 && len <= rest.len();
+        let key = at + 3 + tag_len;
         is_short.then_some(ShortEntry {
             shared: shared.into(),
-            key,
+            rest,
             unshared: unshared_len,
+            value: key + unshared_len,
             tag: Tag(tag),
-            end,
+            end: key + len,
         })
     }
 
@@ -326,7 +329,17 @@ impl Block {
     }
 
     /// Returns the number of restart points at entries before (`key`, `tag`).
+    #[cfg_attr(not(target_arch = "wasm32"), inline)]
     pub(super) fn restarts_below(&self, key: &[u8], tag: Tag) -> Result<usize, Malformed> {
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(below) = self.key_prefixes.as_ref().and_then(|prefixes| prefixes.below(key)) {
+            return Ok(below);
+        }
+        self.restarts_below_by_keys(key, tag)
+    }
+
+    #[cfg_attr(not(target_arch = "wasm32"), inline(never))]
+    fn restarts_below_by_keys(&self, key: &[u8], tag: Tag) -> Result<usize, Malformed> {
         let points = self.restarts();
         let (mut low, mut high) = match &self.key_prefixes {
             Some(key_prefixes) => key_prefixes.narrow(key),

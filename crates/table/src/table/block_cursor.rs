@@ -151,12 +151,11 @@ impl BlockCursor {
         let at = self.end;
         let block = self.block.as_deref().unwrap_or(&NO_BLOCK);
         let Some(entry) = block.short_entry(at) else { return self.advance_to(at) };
-        let delta = block.entries().get(entry.key..).unwrap_or_default();
-        let Some(is_same) = self.key.extend_short(entry.shared, delta, entry.unshared) else {
+        let Some(is_same) = self.key.extend_short(entry.shared, entry.rest, entry.unshared) else {
             return self.advance_to(at);
         };
         self.passed.clear();
-        self.value = entry.key + entry.unshared;
+        self.value = entry.value;
         (self.start, self.end, self.tag) = (at, entry.end, entry.tag);
         Ok(Some(!is_same))
     }

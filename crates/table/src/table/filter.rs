@@ -37,8 +37,9 @@ struct Line([u64; 8]);
 impl Line {
     #[inline(always)]
     fn has_all(&self, hash: u64, probes: u8) -> bool {
-        let is_set = |word: usize, bit| self.0.get(word).is_some_and(|w| w & bit != 0);
-        bits(hash, probes).fold(true, |all, (word, bit)| all & is_set(word, bit))
+        // Of words: of booleans the compiler makes branches again.
+        let unset = |word: usize, bit| self.0.get(word).map_or(bit, |w| !w & bit);
+        bits(hash, probes).fold(0, |all, (word, bit)| all | unset(word, bit)) == 0
     }
 }
 

@@ -5,6 +5,7 @@
 //! 2. What is not there, or is damaged, is left to `get`, which holds no pin: a file may be read for it.
 
 use super::block::Located;
+use super::open_table::Partition;
 use super::reader::Table;
 use crate::entry::{Seq, Tag};
 use crate::sync::swap::Pinned;
@@ -80,6 +81,22 @@ impl Table {
         if is_filtered && !partition.filter.peek(pinned)?.may_contain(hash) {
             return Some(Shown::RuledOut);
         }
+        self.search_shown(key, at, lend, watching, (partition, is_filtered), pinned)
+    }
+
+    /// Searches a partition's index and a block, unless memory has too little. The filter has passed the key if the
+    /// partition `is_filtered`.
+    #[inline(never)]
+    fn search_shown(
+        &self,
+        key: &[u8],
+        at: Seq,
+        lend: &mut dyn FnMut(Tag, &[u8]),
+        watching: bool,
+        (partition, is_filtered): (&Partition, bool),
+        pinned: &Pinned,
+    ) -> Option<Shown> {
+        let target = Tag::at(at);
         let index = partition.index.peek(pinned)?;
         let block = index.shown(index.restarts_below(key, target).ok()?, pinned)?;
         let found = block.lower_bound(key, target, None).ok()?;

@@ -19,6 +19,8 @@ use std::cmp::Ordering;
 
 const HEAD_BYTES: usize = 4;
 const OFFSET_BYTES: usize = 2;
+/// The least bytes of an entry: its lengths and its tag.
+const ENTRY_BYTES_MIN: usize = 4;
 /// Heads that are compared one by one.
 const COUNTED: usize = 64;
 /// Bytes that lie in the block: those of 40 entries, as many as have about 100 bytes in a block of 4 KiB.
@@ -44,15 +46,16 @@ enum Bytes {
 
 impl Bytes {
     fn of(parts: &[&[u8]; 3]) -> Self {
-        let bytes = parts.concat();
         let mut inline = [0; INLINE_BYTES];
-        match inline.get_mut(..bytes.len()) {
-            Some(place) => {
-                place.copy_from_slice(&bytes);
-                Bytes::Inline(inline)
-            }
-            None => Bytes::Heap(bytes.into()),
+        let mut end = 0;
+        for part in parts {
+            let Some(place) = inline.get_mut(end..end + part.len()) else {
+                return Bytes::Heap(parts.concat().into());
+            };
+            place.copy_from_slice(part);
+            end += part.len();
         }
+        Bytes::Inline(inline)
     }
 }
 
@@ -69,7 +72,9 @@ impl KeyHeads {
         let end = block.entries().len();
         u16::try_from(end).ok()?;
         let common = common(block)?;
-        let (mut heads, mut offsets) = (Vec::new(), Vec::new());
+        let entries = most.min(end / ENTRY_BYTES_MIN);
+        let mut heads = Vec::with_capacity(entries * HEAD_BYTES);
+        let mut offsets = Vec::with_capacity(entries * OFFSET_BYTES);
         let (mut at, mut head, mut key_len) = (0, 0, 0);
         while at < end {
             let entry = block.entry(at).ok()?;

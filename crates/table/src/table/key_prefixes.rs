@@ -33,6 +33,16 @@ impl KeyPrefixes {
         self.common.capacity() + self.numbers.capacity() * size_of::<u64>()
     }
 
+    /// Returns the number of restart points below `key`, if no number is that of the key.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline]
+    pub fn below(&self, key: &[u8]) -> Option<usize> {
+        let rest = if self.common.is_empty() { key } else { behind(key, &self.common).ok()? };
+        let wanted = head(rest);
+        let first = self.numbers.partition_point(|number| *number < wanted);
+        (self.numbers.get(first) != Some(&wanted)).then_some(first)
+    }
+
     /// The restart points left to search for `key`, as a half-open range: those before it are below
     /// the key, the others above.
     pub fn narrow(&self, key: &[u8]) -> (usize, usize) {
@@ -84,6 +94,8 @@ mod tests {
                 block.lower_bound(&wanted, Tag(tag), None).unwrap().map(|found| (found.at, found.same_key))
             };
             prop_assert_eq!(find(&quick), find(&plain));
+            let below = |block: &Block| block.restarts_below(&wanted, Tag(tag)).unwrap();
+            prop_assert_eq!(below(&quick), below(&plain));
         }
     }
 

@@ -86,14 +86,23 @@ impl RunTables {
     #[must_use]
     pub fn covering(&self, key: &[u8], wanted: u64) -> Option<&Arc<Table>> {
         #[cfg(not(target_arch = "wasm32"))]
-        if !self.0.few.is_empty() {
+        {
             let few = &self.0.few;
-            let (heads, table) =
-                few.get(few.partition_point(|(heads, _)| heads.largest < wanted))?;
-            if heads.largest != wanted {
-                return heads.starts_at_or_before(table, key, wanted).then_some(table);
+            match few.get(few.partition_point(|(heads, _)| heads.largest < wanted)) {
+                Some((heads, table)) if heads.smallest < wanted && wanted < heads.largest => {
+                    return Some(table);
+                }
+                Some((heads, _)) if wanted < heads.smallest => return None,
+                None if !few.is_empty() => return None,
+                // A key with the head of a table's first or last key is compared whole.
+                _ => {}
             }
         }
+        self.covering_by_keys(key, wanted)
+    }
+
+    #[cfg_attr(not(target_arch = "wasm32"), inline(never))]
+    fn covering_by_keys(&self, key: &[u8], wanted: u64) -> Option<&Arc<Table>> {
         let (place, heads) = self.search(key, wanted);
         let table = self.0.tables.get(place)?;
         heads?.starts_at_or_before(table, key, wanted).then_some(table)

@@ -89,14 +89,20 @@ impl ReadCounters {
     /// Adds an operation's counts.
     #[inline]
     pub fn add(&self, counts: &ReadCounts) {
-        let own = self.0.own();
         let ReadCounts { operations, rows, filter_negatives, .. } = *counts;
         if counts.blocks | counts.bytes_read | counts.filter_false_positives | rows == 0 {
             // A get of a missing key: filters alone were asked.
+            let own = self.0.own();
             own.add(OPERATIONS, operations);
             own.add(FILTER_NEGATIVES, filter_negatives);
-            return;
+        } else {
+            self.add_all(counts);
         }
+    }
+
+    #[cfg_attr(not(target_arch = "wasm32"), inline(never))]
+    fn add_all(&self, counts: &ReadCounts) {
+        let own = self.0.own();
         for (n, figure) in counts.figures().into_iter().enumerate() {
             if figure > 0 {
                 own.add(n, figure);

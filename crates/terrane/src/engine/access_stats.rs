@@ -58,6 +58,7 @@ impl AccessStats {
     }
 
     /// Counts keys looked up. Returns whether the policy is due.
+    #[inline]
     pub fn looked_up(&self, keys: usize) -> bool {
         self.read(&self.point_reads, keys as u64)
     }
@@ -67,11 +68,16 @@ impl AccessStats {
         self.read(&self.range_reads, 1)
     }
 
+    #[inline]
     fn read(&self, reads: &Reads, keys: u64) -> bool {
         if !self.watched() {
             reads.unwatched.own().add(0, keys);
             return false;
         }
+        self.read_watched(reads, keys)
+    }
+
+    fn read_watched(&self, reads: &Reads, keys: u64) -> bool {
         let before = reads.others.fetch_add(keys, Relaxed);
         let is_due = before % READS_BETWEEN + keys >= READS_BETWEEN;
         if is_due {

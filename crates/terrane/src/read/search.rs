@@ -2,6 +2,8 @@
 
 use crate::entry::{MAX_SEQ, Millis, Seq, Tag, value_of};
 use crate::error::Result;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::memtable::Memtable;
 use crate::operand::{self, Function, MergeOperator, Merged};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::sync::Pinned;
@@ -48,6 +50,7 @@ pub(super) enum SearchedMemory {
 }
 
 impl<'a> Search<'a> {
+    #[cfg_attr(not(target_arch = "wasm32"), inline)]
     pub fn new(
         sources: &'a Sources,
         key: &'a [u8],
@@ -113,17 +116,21 @@ impl<'a> Search<'a> {
             Seen::Operand(merged) => SearchedMemory::Operand(merged, tag.seq(), place),
             Seen::Nothing(_) => SearchedMemory::Known(None),
         };
-        let mut memtables = 0;
-        for memtable in sources.memtables() {
-            memtables += 1;
-            if memtable.may_contain(hash)
-                && let Some((tag, stored)) = memtable.get(key, at)
-            {
-                if tag.seq() < least {
-                    return Ok(SearchedMemory::Known(None));
-                }
-                return Ok(known(self.see(tag, stored, lend)?, tag, memtables - 1));
+        let memtables = 1 + sources.sealed.len();
+        let get = |memtable: &'a Memtable| match memtable.may_contain(hash) {
+            true => memtable.get(key, at),
+            false => None,
+        };
+        let mut found = get(&sources.active).map(|found| (found, 0));
+        if found.is_none() {
+            let mut sealed = (1..).zip(&sources.sealed);
+            found = sealed.find_map(|(place, memtable)| Some((get(memtable)?, place)));
+        }
+        if let Some(((tag, stored), place)) = found {
+            if tag.seq() < least {
+                return Ok(SearchedMemory::Known(None));
             }
+            return Ok(known(self.see(tag, stored, lend)?, tag, place));
         }
         counts.operations += 1;
         let mut seen = Ok(Seen::Nothing(None));

@@ -75,6 +75,17 @@ impl Sources {
     /// The sequence number of the newest range delete of a key that a reader at `at` sees; 0 without one.
     #[inline]
     pub fn deleted(&self, key: &[u8], at: Seq) -> Seq {
+        if cfg!(not(target_arch = "wasm32"))
+            && self.runs.range_deletes.is_empty()
+            && self.memtables().all(|memtable| memtable.deletions() == 0)
+        {
+            return 0;
+        }
+        self.newest_deletion(key, at)
+    }
+
+    #[cfg_attr(not(target_arch = "wasm32"), inline(never))]
+    fn newest_deletion(&self, key: &[u8], at: Seq) -> Seq {
         let list = &self.runs.range_deletes;
         let in_tables = if list.is_empty() { 0 } else { list.newest_at(key, at) };
         self.memtables().fold(in_tables, |newest, memtable| newest.max(memtable.deleted(key, at)))
@@ -175,7 +186,8 @@ impl Runs {
                 lend(tag, stored);
             }
         };
-        for (place, run) in self.runs.iter().enumerate().skip(first) {
+        let runs = self.runs.get(first..).unwrap_or_default();
+        for (place, run) in (first..).zip(runs) {
             let Some(table) = run.tables.covering(key, wanted) else { continue };
             if least > 0 && table.info().last_seq < least {
                 continue;

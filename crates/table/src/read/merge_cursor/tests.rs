@@ -47,3 +47,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn all_versions_of_a_key_are_passed_however_many() {
+    let put = |key: u8, seq: usize| (vec![key], Tag((seq as u64) << 8 | 1));
+    for versions in (1..4).chain(STEPS_MAX - 1..STEPS_MAX + 3).chain([300]) {
+        let hot: Vec<_> = (1..=versions).map(|seq| put(2, seq)).collect();
+        let others = [put(1, 1000), put(2, 1001), put(3, 1002)];
+        let sources = [source(&hot), source(&others), source(&[])];
+        let mut merge = MergeCursor::new(sources.into());
+        merge.seek(&[2], Tag(u64::MAX)).unwrap();
+        assert!(merge.pass(&[2]).unwrap());
+        assert_eq!(here(&merge), Some(put(3, 1002)), "{versions} versions");
+        assert!(merge.pass(&[3]).unwrap() && !merge.valid());
+    }
+}

@@ -1,0 +1,90 @@
+/** Lookups of single keys: a key is written into the module's memory, and its value is read there. */
+
+import type { Store } from "../../wasm/terrane.js";
+import { UTF8_MAX, writeAscii } from "../codec/utf8.ts";
+import type { Engine } from "./engine.ts";
+
+/** The size of the length that precedes a value. */
+const LENGTH_BYTES = 4;
+
+/** Up to this length characters take less time than a decoder, whose code has left the caches between two messages. */
+const SHORT = 256;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Lookups in one store, or in what a client has of it. */
+export class Lookups {
+  readonly #engine: Engine;
+  readonly #view: Store | undefined;
+  /** The address of the lookup key's buffer in the module's memory, and its size. */
+  #keyAt: number = 0;
+  #keyCapacity: number = -1;
+
+  constructor(engine: Engine, view?: Store) {
+    this.#engine = engine;
+    this.#view = view;
+  }
+
+  /** Returns the value of a key, as text if that is asked for and possible. */
+  find(
+    keyspace: number,
+    snapshot: number,
+    key: string,
+    text: boolean,
+  ): string | Uint8Array | undefined {
+    const value = this.place(keyspace, snapshot, UTF8_MAX * key.length, (memory, at) =>
+      encodeText(key, memory, at),
+    );
+    if (value === undefined || !text) return value?.slice();
+    if (value.length <= SHORT && isAscii(value)) return String.fromCharCode(...value);
+    try {
+      // What is shared cannot be decoded.
+      return decoder.decode(value.buffer instanceof ArrayBuffer ? value : value.slice());
+    } catch {
+      return value.slice();
+    }
+  }
+
+  /**
+   * Returns the value of the key that `encode` writes into memory, at most `bytes` long; it stays there until the next
+   * call of the module.
+   */
+  place(
+    keyspace: number,
+    snapshot: number,
+    bytes: number,
+    encode: (memory: Uint8Array, at: number) => number,
+  ): Uint8Array<ArrayBuffer> | undefined {
+    const { module } = this.#engine;
+    // Within the call, which fails if the store is closed: its buffer has been freed then.
+    const at = this.#engine.call((store) => {
+      if (bytes > this.#keyCapacity) {
+        this.#keyAt = store.key_buffer(bytes);
+        this.#keyCapacity = bytes;
+      }
+      return store.get(keyspace, snapshot, encode(module.memory(), this.#keyAt));
+    }, this.#view);
+    if (at === 0) return undefined;
+    const memory = module.memory() as Uint8Array<ArrayBuffer>;
+    const start = at + LENGTH_BYTES;
+    let end = start;
+    for (let i = 0; i < LENGTH_BYTES; i++) end += (memory[at + i] as number) << (8 * i);
+    return memory.subarray(start, end);
+  }
+}
+
+function isAscii(bytes: Uint8Array): boolean {
+  let all = 0;
+  for (let i = 0; i < bytes.length; i++) all |= bytes[i] as number;
+  return all < 0x80;
+}
+
+/** Writes text at `at`; returns its length. */
+function encodeText(text: string, memory: Uint8Array, at: number): number {
+  if (writeAscii(text, memory, at) === text.length) return text.length;
+  // What is shared cannot be encoded into.
+  const bytes = encoder.encode(text);
+  memory.set(bytes, at);
+  return bytes.length;
+}

@@ -1,0 +1,35 @@
+/** Lookups of single keys by the addon. */
+
+import type { Store } from "../../wasm/terrane.js";
+import type { Encoding } from "../api/data.ts";
+import { InvalidArgumentError } from "../api/errors.ts";
+import type { Engine } from "../engine/engine.ts";
+import { Gets } from "./gets.ts";
+import type { Module } from "./module.ts";
+
+/** Lookups in one store, or in what a client has of it. */
+export class Lookups {
+  readonly #gets: Gets;
+
+  constructor(engine: Engine, view?: Store) {
+    const module = engine.module as unknown as Module;
+    this.#gets = new Gets({ module, call: (body) => engine.call(body, view) });
+  }
+
+  /** Returns the value of a key, as text if that is asked for and possible. */
+  find(
+    keyspace: number,
+    snapshot: number,
+    key: string,
+    text: boolean,
+  ): string | Uint8Array | undefined {
+    const get = (encoding: Encoding) => this.#gets.get(keyspace, snapshot, key, encoding);
+    if (!text) return get("binary");
+    try {
+      return get("utf8");
+    } catch (error) {
+      if (!(error instanceof InvalidArgumentError)) throw error;
+      return get("binary");
+    }
+  }
+}
