@@ -42,8 +42,9 @@ pub struct LogWriter {
     capacity: u64,
     end: u64,
     record: Vec<u8>,
-    /// The file, if it can be written without a system call.
-    mapped: WriteMapping,
+    /// The file, if it can be written without a system call. The first record through memory maps it, so that the log
+    /// before is no longer mapped then, and a log of synced records alone never is.
+    mapped: Option<WriteMapping>,
     is_in_memory: bool,
     failed: Option<Error>,
 }
@@ -63,7 +64,7 @@ impl LogWriter {
     #[must_use]
     pub fn resume(file: Arc<dyn File>, id: LogId, capacity: u64, end: u64) -> Self {
         LogWriter {
-            mapped: WriteMapping::of(&*file, end, capacity),
+            mapped: None,
             is_in_memory: file.is_in_memory(),
             file,
             id,
@@ -208,7 +209,8 @@ impl LogWriter {
     /// process ends meanwhile; returns whether it did.
     fn put_mapped(&mut self) -> bool {
         let Some((head, rest)) = self.record.split_at_checked(HEADER_BYTES) else { return false };
-        self.mapped.append(head, rest, self.end)
+        let map = || WriteMapping::of(&*self.file, self.end, self.capacity);
+        self.mapped.get_or_insert_with(map).append(head, rest, self.end)
     }
 
     fn usable(&self) -> Result<()> {
