@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 use terrane::{Db, Durability, Options};
+#[cfg(target_os = "linux")]
+use terrane_tests::directory_in_memory;
 use terrane_workload::Random;
 
 /// In the process started by this test: the directory to write to, the round, and the first number to write.
@@ -57,11 +59,11 @@ fn a_killed_process_loses_no_acknowledged_write() {
     kill_and_reopen(&tempfile::tempdir().unwrap());
 }
 
-/// A file system on which every Linux maps logs, whatever has the temporary files.
+/// On a file system whose logs are mapped, whatever has the temporary files.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_process_killed_on_tmpfs_loses_no_acknowledged_write() {
-    kill_and_reopen(&tempfile::tempdir_in("/dev/shm").unwrap());
+    kill_and_reopen(&directory_in_memory());
 }
 
 fn kill_and_reopen(dir: &TempDir) {

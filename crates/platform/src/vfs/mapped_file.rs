@@ -167,48 +167,89 @@ impl Drop for Window {
 
 #[cfg(test)]
 mod tests {
-    use super::{EXT, TMPFS, WINDOW_BYTES, never_refuses};
+    use super::*;
     use crate::vfs::{NativeVfs, Vfs};
-    use std::sync::Arc;
+    use std::path::Path;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
     use tempfile::TempDir;
-    use terrane_table::file::{File, MappedFile};
 
-    /// A directory whose files may be mapped, wherever temporary files are.
-    fn in_memory() -> TempDir {
-        tempfile::tempdir_in("/dev/shm").unwrap()
+    /// Held by each test, since a process may be allowed to lock one window only.
+    static LOCKS_MEMORY: Mutex<()> = Mutex::new(());
+
+    /// A directory, in memory if there is such a file system.
+    struct Place {
+        dir: TempDir,
+        /// Whether its files can be mapped.
+        maps: bool,
+        _alone: MutexGuard<'static, ()>,
     }
 
-    fn mapping(dir: &TempDir) -> NativeVfs {
-        NativeVfs::open(dir.path(), true).unwrap().allow_mmap_writes(true)
+    impl Place {
+        fn new() -> Self {
+            let _alone = LOCKS_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+            let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+            let maps = can_map(dir.path());
+            if !maps {
+                println!("no file can be mapped here: only that none is can be seen");
+            }
+            Place { dir, maps, _alone }
+        }
+
+        fn vfs(&self) -> NativeVfs {
+            NativeVfs::open(self.dir.path(), true).unwrap().allow_mmap_writes(true)
+        }
+
+        /// A file of `len` bytes, mapped from `from` on; `None` where none can be.
+        fn mapped(
+            &self,
+            vfs: &NativeVfs,
+            from: u64,
+            len: u64,
+        ) -> Option<(Arc<dyn terrane_table::file::File>, Box<dyn MappedFile>)> {
+            let file = vfs.create("log").unwrap();
+            file.allocate(len).unwrap();
+            let mapped = file.map(from, len);
+            assert_eq!(mapped.is_some(), self.maps);
+            Some((file, mapped?))
+        }
+
+        /// The mappings of a file in this process.
+        fn mappings(&self) -> usize {
+            let path = self.dir.path().join("log").display().to_string();
+            let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+            maps.lines().filter(|line| line.ends_with(&path)).count()
+        }
     }
 
-    /// A file of `len` bytes that is mapped.
-    fn mapped(vfs: &NativeVfs, name: &str, len: u64) -> (Arc<dyn File>, Box<dyn MappedFile>) {
-        let file = vfs.create(name).unwrap();
-        file.allocate(len).unwrap();
-        let mapped = file.map(0, len).expect("a file that can be mapped");
-        (file, mapped)
+    /// Whether the system has what a window takes: such a file system, memory to lock, and Linux 5.14.
+    fn can_map(dir: &Path) -> bool {
+        let file = tempfile::tempfile_in(dir).unwrap();
+        file.set_len(WINDOW_BYTES).unwrap();
+        let file_system = fstatfs(&file).unwrap().f_type;
+        let (len, access) = (WINDOW_BYTES as usize, ProtFlags::READ | ProtFlags::WRITE);
+        let flags = MapFlags::SHARED | MapFlags::LOCKED;
+        // SAFETY: a new mapping, which only this refers to.
+        let Ok(start) = (unsafe { mmap(ptr::null_mut(), len, access, flags, &file, 0) }) else {
+            return false;
+        };
+        // SAFETY: that mapping.
+        let populated = unsafe { madvise(start, len, Advice::LinuxPopulateWrite) };
+        // SAFETY: that mapping, which is not used again.
+        unsafe { munmap(start, len) }.unwrap();
+        [0xef53, 0x0102_1994].contains(&file_system) && populated.is_ok()
     }
 
-    fn read(file: &dyn File, offset: u64, len: usize) -> Vec<u8> {
+    fn read(file: &dyn terrane_table::file::File, offset: u64, len: usize) -> Vec<u8> {
         let mut found = vec![0; len];
         assert_eq!(file.read_at(&mut found, offset).unwrap(), len);
         found
     }
 
-    /// The mappings of a file in this process.
-    fn mappings(dir: &TempDir, name: &str) -> usize {
-        let path = dir.path().join(name).display().to_string();
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-        maps.lines().filter(|line| line.ends_with(&path)).count()
-    }
-
     #[test]
     fn records_in_memory_are_read_from_the_file() {
-        let dir = in_memory();
-        let vfs = mapping(&dir);
         const LEN: u64 = 1_000_000;
-        let (file, mut mapped) = mapped(&vfs, "a", LEN);
+        let place = Place::new();
+        let Some((file, mut mapped)) = place.mapped(&place.vfs(), 0, LEN) else { return };
         for (at, len) in [(0, 5), (262_144, 10), (700_000, 4096), (LEN - 3, 3)] {
             let bytes = vec![at as u8 | 1; len];
             assert!(mapped.append(&bytes[..2], &bytes[2..], at), "{at}");
@@ -223,9 +264,10 @@ mod tests {
 
     #[test]
     fn a_record_over_an_edge_is_left_to_the_caller() {
-        let dir = in_memory();
-        let vfs = mapping(&dir);
-        let (file, mut mapped) = mapped(&vfs, "a", 4 * WINDOW_BYTES);
+        let place = Place::new();
+        let Some((file, mut mapped)) = place.mapped(&place.vfs(), 0, 4 * WINDOW_BYTES) else {
+            return;
+        };
         let large = vec![7; WINDOW_BYTES as usize];
         for offset in [WINDOW_BYTES - 1, 2 * WINDOW_BYTES - 9] {
             assert!(!mapped.append(b"01234567", b"89", offset));
@@ -233,49 +275,68 @@ mod tests {
             assert!(!mapped.append(b"0", &large, offset + 10), "more than a window");
             assert!(mapped.append(b"01234567", b"89", offset + 10));
             assert_eq!(read(&*file, offset + 10, 10), b"0123456789");
-            assert_eq!(mappings(&dir, "a"), 1, "a window");
+            assert_eq!(place.mappings(), 1, "a window");
         }
         drop(mapped);
-        assert_eq!(mappings(&dir, "a"), 0);
+        assert_eq!(place.mappings(), 0);
     }
 
     #[test]
-    fn a_file_is_mapped_if_allowed_from_any_offset_and_stays_open() {
-        let dir = in_memory();
-        let open = || NativeVfs::open(dir.path(), true).unwrap().open_at_most(1);
-        let plain = open().create("plain").unwrap();
-        plain.allocate(4096).unwrap();
-        assert!(plain.map(0, 4096).is_none());
-        let vfs = open().allow_mmap_writes(true);
-        let file = vfs.create("a").unwrap();
-        file.allocate(1 << 20).unwrap();
-        assert!(file.map(1 << 20, 1 << 20).is_none(), "nothing is left");
-        let mut mapped = file.map(700_000, 1 << 20).expect("a file that can be mapped");
+    fn no_file_is_mapped_unless_that_is_allowed() {
+        let place = Place::new();
+        let file = NativeVfs::open(place.dir.path(), true).unwrap().create("log").unwrap();
+        file.allocate(4096).unwrap();
+        assert!(file.map(0, 4096).is_none());
+    }
+
+    #[test]
+    fn a_file_is_mapped_from_any_offset_and_stays_open() {
+        let place = Place::new();
+        let vfs = place.vfs().open_at_most(1);
+        let Some((file, mut mapped)) = place.mapped(&vfs, 700_000, 1 << 20) else { return };
         file.sync().unwrap();
         // Others take the only place of an open file; this one's path leads to another.
         for other in ["b", "c", "d"] {
             vfs.create(other).unwrap();
         }
-        std::fs::copy(dir.path().join("a"), dir.path().join("copy")).unwrap();
-        std::fs::rename(dir.path().join("copy"), dir.path().join("a")).unwrap();
+        let [path, copy] = ["log", "copy"].map(|name| place.dir.path().join(name));
+        std::fs::copy(&path, &copy).unwrap();
+        std::fs::rename(copy, path).unwrap();
         assert!(mapped.append(b"lo", b"st", 700_000));
         assert!(file.sync().is_err(), "a sync of a file that was replaced");
     }
 
     #[test]
     fn a_window_beyond_the_end_of_a_file_is_refused_for_good() {
-        let dir = in_memory();
-        let vfs = mapping(&dir);
-        let file = vfs.create("a").unwrap();
-        file.allocate(8192).unwrap();
-        assert!(file.map(0, 0).is_none() && file.map(0, 1 << 20).is_none());
-        let (file, mut mapped) = mapped(&vfs, "b", 1 << 20);
+        let place = Place::new();
+        let vfs = place.vfs();
+        let small = vfs.create("small").unwrap();
+        small.allocate(8192).unwrap();
+        assert!(
+            small.map(0, 0).is_none() && small.map(WINDOW_BYTES, 8192).is_none(),
+            "nothing is left"
+        );
+        assert!(small.map(0, 1 << 20).is_none());
+        let Some((file, mut mapped)) = place.mapped(&vfs, 0, 1 << 20) else { return };
         // Cut behind the window.
         file.set_len(WINDOW_BYTES).unwrap();
         assert!(mapped.append(b"a", b"b", 100));
         assert!(!mapped.append(b"a", b"b", 1 << 19));
         assert!(!mapped.append(b"a", b"b", 100), "no window is left");
-        assert_eq!(mappings(&dir, "b"), 0);
+        assert_eq!(place.mappings(), 0);
+    }
+
+    #[test]
+    fn blocks_of_a_window_are_allocated_when_it_is_mapped() {
+        let place = Place::new();
+        let file = place.vfs().create("log").unwrap();
+        // Holes, as a copy of a log may have.
+        file.set_len(2 * WINDOW_BYTES).unwrap();
+        assert_eq!(file.allocated().unwrap(), 0);
+        let Some(_mapped) = file.map(0, 2 * WINDOW_BYTES) else { return };
+        // A file system that delays allocation has reserved the blocks; the sync takes them.
+        file.sync().unwrap();
+        assert!((WINDOW_BYTES..2 * WINDOW_BYTES).contains(&file.allocated().unwrap()));
     }
 
     #[test]
