@@ -186,8 +186,12 @@ mod tests {
 
     impl Place {
         fn new() -> Self {
+            let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+            Place::at(dir.unwrap())
+        }
+
+        fn at(dir: TempDir) -> Self {
             let _alone = LOCKS_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
-            let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
             let maps = can_map(dir.path());
             if !maps {
                 println!("no file can be mapped here: only that none is can be seen");
@@ -328,12 +332,16 @@ mod tests {
 
     #[test]
     fn blocks_of_a_window_are_allocated_when_it_is_mapped() {
-        let place = Place::new();
+        // On a disk if temporary files are there: in memory a page that is read has its block as well.
+        let place = Place::at(tempfile::tempdir().unwrap());
         let file = place.vfs().create("log").unwrap();
         // Holes, as a copy of a log may have.
         file.set_len(2 * WINDOW_BYTES).unwrap();
-        assert_eq!(file.allocated().unwrap(), 0);
-        let Some(_mapped) = file.map(0, 2 * WINDOW_BYTES) else { return };
+        let mapped = file.map(0, 2 * WINDOW_BYTES);
+        assert_eq!(mapped.is_some(), place.maps);
+        if !place.maps {
+            return;
+        }
         // A file system that delays allocation has reserved the blocks; the sync takes them.
         file.sync().unwrap();
         assert!((WINDOW_BYTES..2 * WINDOW_BYTES).contains(&file.allocated().unwrap()));
