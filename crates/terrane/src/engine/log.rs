@@ -16,7 +16,7 @@ use crate::storage::{File, Storage};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{ArcSwap, Mutex, MutexGuard, lock, try_lock};
 use crate::version::Change;
-use crate::wal::{LogId, LogSync, LogWriter};
+use crate::wal::{LogId, LogSync, LogWriter, payload_bytes};
 use std::sync::Arc;
 use terrane_platform::BROWSER;
 
@@ -153,10 +153,13 @@ impl Log {
     ) -> Result<Recorded> {
         let last = writer.last_of(batches.len())?;
         let synced = self.syncs.synced();
+        let is_buffered = durability == Durability::Buffered;
+        let payload = payload_bytes(batches.iter().map(|batch| batch.len()));
+        let is_quick = !BROWSER && writer.is_quick(payload, self.syncs.turns()) && is_buffered;
         let (first, log) = writer.next_record()?;
         let (before, was_half_full) = (log.bytes(), log.is_half_full());
-        // A browser's clock is a call out of the module, which takes longer than the append.
-        let is_timed = !(BROWSER && log.is_in_memory());
+        // A clock would take as long as such an append. A browser's is a call out of the module, which takes longer.
+        let is_timed = !is_quick && !(BROWSER && log.is_in_memory());
         let mut append = || match durability {
             Durability::Buffered => log.append(first, synced, batches),
             Durability::Sync => log.append_to_sync(first, synced, batches),

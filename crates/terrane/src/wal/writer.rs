@@ -9,10 +9,13 @@ use crate::entry::Seq;
 use crate::error::{Error, Result};
 use crate::storage::{File, write_all_at};
 use std::sync::Arc;
-use terrane_platform::WriteMapping;
+use terrane_platform::{BROWSER, WriteMapping};
 
 /// A larger buffer is not kept for the next record.
 const KEPT_BYTES: usize = 1 << 20;
+
+/// Bytes of a page of memory, or of a part of one.
+const PAGE_BYTES: u64 = 4 << 10;
 
 /// Way to write a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,6 +48,8 @@ pub struct LogWriter {
     /// The file, if it can be written without a system call. The first record through memory maps it, so that the log
     /// before is no longer mapped then, and a log of synced records alone never is.
     mapped: Option<WriteMapping>,
+    /// End of the page that the last record went to, if through memory.
+    page_end: u64,
     is_in_memory: bool,
     failed: Option<Error>,
 }
@@ -65,6 +70,7 @@ impl LogWriter {
     pub fn resume(file: Arc<dyn File>, id: LogId, capacity: u64, end: u64) -> Self {
         LogWriter {
             mapped: None,
+            page_end: 0,
             is_in_memory: file.is_in_memory(),
             file,
             id,
@@ -91,6 +97,13 @@ impl LogWriter {
     #[must_use]
     pub fn is_in_memory(&self) -> bool {
         self.is_in_memory
+    }
+
+    /// Whether a record with this much payload goes to a page in memory that has part of the record before. Unless the
+    /// file is synced meanwhile, its append waits for nothing.
+    #[must_use]
+    pub fn stays_in_page(&self, payload: usize) -> bool {
+        !BROWSER && self.end + record_bytes(payload) + END.len() as u64 <= self.page_end
     }
 
     /// Bytes that the log has room for.
@@ -210,7 +223,10 @@ impl LogWriter {
     fn put_mapped(&mut self) -> bool {
         let Some((head, rest)) = self.record.split_at_checked(HEADER_BYTES) else { return false };
         let map = || WriteMapping::of(&*self.file, self.end, self.capacity);
-        self.mapped.get_or_insert_with(map).append(head, rest, self.end)
+        let is_written = self.mapped.get_or_insert_with(map).append(head, rest, self.end);
+        let written_end = self.end + self.record.len() as u64;
+        self.page_end = if is_written { written_end.next_multiple_of(PAGE_BYTES) } else { 0 };
+        is_written
     }
 
     fn usable(&self) -> Result<()> {
