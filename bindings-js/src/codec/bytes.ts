@@ -84,8 +84,8 @@ export function isText(encoding: Encoding): boolean {
 }
 
 /**
- * Decodes a key or a value; bytes that are not in the encoding are never turned into something else. An encoding of text
- * takes text as well as its bytes.
+ * Decodes a key or a value; bytes that are not in the encoding are never turned into something else. An encoding of
+ * text takes text as well as its bytes.
  */
 export function decode<E extends Encoding>(
   bytes: Uint8Array<ArrayBuffer> | string,

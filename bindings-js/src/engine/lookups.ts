@@ -50,8 +50,8 @@ export class Lookups {
   }
 
   /**
-   * Returns a view of the value of a key in the module's memory, valid until the module's next call. `encode` writes the
-   * key, which takes at most `bytes`, and returns its length.
+   * Returns a view of the value of a key in the module's memory, valid until the module's next call. `encode` writes
+   * the key, which takes at most `bytes`, and returns its length.
    */
   view(
     keyspace: number,
