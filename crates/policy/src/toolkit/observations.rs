@@ -88,6 +88,15 @@ impl Observations {
         }
         sum
     }
+
+    /// The shares of updates, point reads and range reads; half updates and half point reads if nothing is known.
+    pub(crate) fn shares(operations: Operations) -> [f64; 3] {
+        let total: f64 = operations.iter().map(|n| *n as f64).sum();
+        match total > 0.0 {
+            true => operations.map(|n| n as f64 / total),
+            false => [0.5, 0.5, 0.0],
+        }
+    }
 }
 
 /// Returns the entries of a page of a tree's tables, at least 1, and the rate of false positives of its filters.
