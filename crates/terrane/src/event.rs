@@ -42,10 +42,14 @@ impl EventStream {
     }
 
     pub fn set_listener(&self, listener: Option<Listener>) {
-        let _one = lock(&self.replacing);
+        let one = lock(&self.replacing);
         let changes = listener.is_some() != self.is_heard();
+        let before = self.listener.load_full();
         self.listener.store(Arc::new(listener));
         self.heard.fetch_add(changes.into(), Ordering::Release);
+        // What it holds may be waiting for a thread that replaces a listener.
+        drop(one);
+        drop(before);
     }
 
     /// Takes the clock, unless it has one.
@@ -145,6 +149,32 @@ mod tests {
         assert_eq!(told.len(), 800);
         assert!(told.iter().all(|(_, others)| *others == 0), "one listener at a time");
         assert!(told.is_sorted_by_key(|(micros, _)| *micros));
+    }
+
+    /// Sets no listener when it is dropped, from another thread, and waits for that.
+    struct SetsNone(Arc<EventStream>);
+
+    impl Drop for SetsNone {
+        fn drop(&mut self) {
+            let (done, wait) = std::sync::mpsc::channel();
+            let events = self.0.clone();
+            std::thread::spawn(move || {
+                events.set_listener(None);
+                done.send(()).unwrap();
+            });
+            assert!(wait.recv_timeout(std::time::Duration::from_secs(60)).is_ok(), "it waits");
+        }
+    }
+
+    #[test]
+    fn a_listener_that_is_dropped_may_replace_the_next() {
+        let events = Arc::new(EventStream::new(None));
+        let sets = SetsNone(events.clone());
+        events.set_listener(Some(Arc::new(move |_, _: &Event| {
+            let _held = &sets;
+        })));
+        events.set_listener(Some(Arc::new(|_, _: &Event| {})));
+        assert!(!events.is_heard());
     }
 
     #[test]
