@@ -11,8 +11,8 @@
 //! 3. Where a window is refused, the caller writes to the file from there on: Linux before 5.14, or a process that may
 //!    lock no more memory (`RLIMIT_MEMLOCK`).
 //!
-//! A failed write-back is an error of the next sync, as after a `write`. Whoever cuts a file in use, or makes holes in
-//! it, still ends the process.
+//! A failed write-back is an error of the next sync, as after a `write`. Whoever cuts a file in use, makes holes in it,
+//! or makes it immutable (`chattr +i`), still ends the process.
 
 use crate::vfs::descriptor_table::{Descriptor, DescriptorTable};
 use rustix::fs::fstatfs;
