@@ -6,10 +6,12 @@
 //!
 //! 1. **A round** starts with an empty main part. Admissions (`toolkit/admission.rs`) of a unit, B bytes, arrive there
 //!    one by one, and after R of them all of the main part is merged into the last level. [`model`] has the R that
-//!    costs least for each admission. The last level stays at least T times as large as the main part.
+//!    costs least for each admission. The last level stays at least T times as large as the main part. Where updates
+//!    repeat keys, admissions shrink as they are merged: a round also ends with 2R runs, however small they are.
 //! 2. **An admission** is merged with all runs down to some older one, or becomes a run of its own. Which one costs
 //!    least with the best merges from then to the end of the round is known by dynamic programming. That is decided
 //!    anew at each admission, for the stack that there is and the operations of a sliding window.
+//!    Operations count from the next merge on, so that a store which is only read after a load keeps its runs.
 //! 3. **Costs** are blocks. From one admission to the next, point reads fetch a block of a run whose filter errs, and
 //!    range reads one of each run. A page that is merged counts by its time over that of a block that is read at
 //!    random, where that is measured, and else by a parameter.
@@ -112,6 +114,11 @@ impl Round {
     /// Bytes of the main part with which the round ends, to the nearest unit.
     fn limit(&self) -> u64 {
         self.admissions.saturating_mul(self.unit).saturating_sub(self.unit / 2)
+    }
+
+    /// Runs of the main part with which the round ends.
+    fn most_runs(&self) -> u64 {
+        self.admissions.saturating_mul(2)
     }
 }
 
@@ -223,6 +230,11 @@ fn unite(view: &View, last: usize) -> Option<Plan> {
     view.merge_into_one_run(last)
 }
 
+/// Names of the bytes and the runs that no running group takes.
+const FREE: [&str; 2] = ["free-bytes", "free-main-runs"];
+const FREE_WITH_ADMISSION: [&str; 2] =
+    ["free-bytes-with-this-admission", "free-main-runs-with-this-admission"];
+
 struct Steps<'v, 'a> {
     view: &'v View<'a>,
     round: &'v Round,
@@ -235,6 +247,20 @@ impl<'a> Steps<'_, 'a> {
         let bytes = Quantity::levels(name, 1, self.last - 1, bytes);
         let limit = Quantity::new("round-less-half-an-admission", self.round.limit());
         Term::new(Unit::Bytes, bytes, Relation::AtLeast, limit)
+    }
+
+    /// Whether the round ends with these bytes and runs of the main part: the term that says so.
+    fn ends(
+        &self,
+        [bytes_name, runs_name]: [&'static str; 2],
+        bytes: u64,
+        runs: usize,
+    ) -> Option<Term> {
+        let runs = Quantity::levels(runs_name, 1, self.last - 1, runs as u64);
+        let most = Quantity::new("twice-round-admissions", self.round.most_runs());
+        let crowded = Term::new(Unit::Count, runs, Relation::AtLeast, most);
+        let terms = [self.ended_by(bytes_name, bytes), crowded];
+        terms.into_iter().find(|term| term.is(Relation::AtLeast))
     }
 
     /// The runs of the main part of which no running group takes a table, with their places, newest first.
@@ -253,12 +279,11 @@ impl<'a> Steps<'_, 'a> {
     /// Steps 1 and 4: the main part goes into the last level.
     fn end(&self) -> Option<Plan> {
         let (view, last) = (self.view, self.last);
-        let bytes = self.stack_bytes();
-        let ended = self.ended_by("free-bytes", bytes);
-        if bytes == 0 || !ended.is(Relation::AtLeast) || view.running.writes_from(1) {
+        let (runs, bytes) = (self.stack(), self.stack_bytes());
+        if runs.is_empty() || view.running.writes_from(1) {
             return None;
         }
-        let runs: Vec<_> = self.stack();
+        let ended = self.ends(FREE, bytes, runs.len())?;
         let coming = runs.iter().flat_map(|(_, run)| run.tables()).collect();
         let groups = build_groups(coming, view.leveled(last));
         let text = format!(
@@ -273,16 +298,15 @@ impl<'a> Steps<'_, 'a> {
 
     /// Step 2.
     fn admit(&self, admission: &Admission<'a>) -> Option<Plan> {
-        let bytes = self.stack_bytes();
+        let (stack, bytes) = (self.stack(), self.stack_bytes());
         // The round before has not ended.
-        if bytes > 0 && self.ended_by("free-bytes", bytes).is(Relation::AtLeast) {
+        if !stack.is_empty() && self.ends(FREE, bytes, stack.len()).is_some() {
             return None;
         }
         let mut terms = vec![admission.term];
-        let after =
-            self.ended_by("free-bytes-with-this-admission", bytes.saturating_add(admission.bytes));
-        let (stack, unit) = (self.stack(), self.round.unit as f64);
-        if after.is(Relation::AtLeast) {
+        let unit = self.round.unit as f64;
+        let with_it = bytes.saturating_add(admission.bytes);
+        if let Some(after) = self.ends(FREE_WITH_ADMISSION, with_it, stack.len() + 1) {
             terms.push(after.so(Effect::Admitted));
             let text = format!(
                 "an admission of {} ends a round as a run of its own",
