@@ -71,8 +71,8 @@ pub struct Config {
     /// Bytes of the operating system's page cache, which holds what was written to tables and what clients read; 0
     /// for files that are read past it. The engine has no such cache in a browser.
     pub page_cache_bytes: u64,
-    /// Whether a range read leaves tables alone whose first key it does not come to, as the engine does, which has that
-    /// key from elsewhere than from the table. If not, it reads a block of each run.
+    /// Whether a range read fetches no block of a table before it reaches the table's first key, as the engine does,
+    /// which has that key in memory. If not, it fetches a block of each run when it starts.
     pub lazy_scans: bool,
     /// Whether writes are also logged. The log takes device time and flash; it does not count towards
     /// the tree's amplification.
