@@ -42,7 +42,7 @@ fn mapped_in(dir: &Path) -> Vec<usize> {
 fn can_map(dir: &Path) -> bool {
     const POPULATE_WRITE: i32 = 23;
     let path = dir.join("probe");
-    let file = File::options().create(true).read(true).write(true).open(&path).unwrap();
+    let file = File::options().create_new(true).read(true).write(true).open(&path).unwrap();
     file.set_len(WINDOW_BYTES as u64).unwrap();
     std::fs::remove_file(path).unwrap();
     let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_LOCKED);

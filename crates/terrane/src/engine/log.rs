@@ -160,7 +160,7 @@ impl Log {
         let (before, was_half_full) = (log.bytes(), log.is_half_full());
         // Reading a clock takes as long as a quick append, and longer in a browser, where it is a call out of the
         // module.
-        let is_timed = !is_quick && !(BROWSER && log.is_in_memory());
+        let is_timed = !(is_quick || BROWSER && log.is_in_memory());
         let mut append = || match durability {
             Durability::Buffered => log.append(first, synced, batches),
             Durability::Sync => log.append_to_sync(first, synced, batches),
