@@ -147,7 +147,7 @@ pub enum SimulationError {
     /// Another option is outside its range.
     #[error("{what} is {found}, expected {expected}")]
     Config {
-        /// Which.
+        /// Name of the option.
         what: &'static str,
         /// Its range.
         expected: &'static str,
@@ -160,19 +160,19 @@ pub enum SimulationError {
          takes {store_bytes} and what is left of its files' last pages, of {page_bytes} bytes each"
     )]
     FlashFull {
-        /// When.
+        /// Simulated time, in seconds.
         seconds: f64,
         /// Its capacity, in bytes.
         capacity_bytes: u64,
         /// Bytes of all tables, including unfinished ones.
         store_bytes: u64,
-        /// Those of a page: each file takes whole ones.
+        /// Bytes of a page; each file takes whole pages.
         page_bytes: u64,
     },
     /// Writes are stalled, nothing runs, and the policy has no plan.
     #[error("after {seconds:.0} s writes wait, and neither the policy nor the fallback has a plan")]
     Stuck {
-        /// When.
+        /// Simulated time, in seconds.
         seconds: f64,
     },
     /// An edit does not fit the shape, although the validator accepted its plan.
