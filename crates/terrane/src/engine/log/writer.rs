@@ -87,7 +87,7 @@ impl Writer {
 
     /// Whether the append of a buffered record with `payload` bytes waits for nothing: the record fits the mapped page
     /// of the last one, and no sync runs or has run since. A sync write-protects the page, so that the next store to it
-    /// faults. Write-backs that the system starts itself are not noticed.
+    /// faults. Write-backs that the system starts itself are not noticed. Keeps `sync_epoch` for the next call.
     pub fn is_quick(&mut self, payload: usize, sync_epoch: u64) -> bool {
         let before = std::mem::replace(&mut self.sync_epoch, sync_epoch);
         let is_unsynced = before == sync_epoch && sync_epoch.is_multiple_of(2);
