@@ -18,10 +18,10 @@ pub(crate) type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 /// Destination of a store's events.
 pub(crate) struct EventStream {
     listener: ArcSwap<Option<Listener>>,
-    /// Held while the listener is replaced: of several callers at once, each counts what it changes.
+    /// Held while the listener is replaced, so that concurrent callers count each change once.
     replacing: Mutex<()>,
-    /// Number of times that listening started or stopped: odd while there is a listener, which gets and writes ask.
-    heard: AtomicU32,
+    /// Number of times that listening started or stopped: odd while there is a listener. Gets and writes read it.
+    listening_epoch: AtomicU32,
     clock: OnceLock<Clock>,
     /// Time on the clock when the engine got it.
     began: AtomicU64,
@@ -32,7 +32,7 @@ pub(crate) struct EventStream {
 impl EventStream {
     pub fn new(listener: Option<Listener>) -> Self {
         EventStream {
-            heard: AtomicU32::new(listener.is_some().into()),
+            listening_epoch: AtomicU32::new(listener.is_some().into()),
             listener: ArcSwap::from_pointee(listener),
             replacing: Mutex::new(()),
             clock: OnceLock::new(),
@@ -46,7 +46,7 @@ impl EventStream {
         let changes = listener.is_some() != self.is_heard();
         let before = self.listener.load_full();
         self.listener.store(Arc::new(listener));
-        self.heard.fetch_add(changes.into(), Ordering::Release);
+        self.listening_epoch.fetch_add(changes.into(), Ordering::Release);
         // What it holds may be waiting for a thread that replaces a listener.
         drop(one);
         drop(before);
@@ -68,13 +68,13 @@ impl EventStream {
     /// Whether anyone listens.
     #[inline]
     pub fn is_heard(&self) -> bool {
-        self.heard.load(Ordering::Acquire) & 1 != 0
+        self.listening_epoch.load(Ordering::Acquire) & 1 != 0
     }
 
-    /// Returns a number that changes where nobody listened for a while.
+    /// Returns a number that differs between two times if listening stopped or started in between.
     #[cfg(feature = "all")]
-    pub fn listening(&self) -> u32 {
-        self.heard.load(Ordering::Acquire)
+    pub fn listening_epoch(&self) -> u32 {
+        self.listening_epoch.load(Ordering::Acquire)
     }
 
     /// Reports an event to the listener, if there is one; without one it is not built. Events are reported

@@ -98,17 +98,17 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
     let mut figure = Figure::new(
         "shifts",
         "Mixes that shift",
-        "The merges of each round are those that leave reads the most throughput, as the workload is: 1.5 to 3 times \
-         that of leveling, and up to 1.8 times that of lazy leveling, by the share of range reads.",
+        "Each round has the merges that give reads the highest throughput under the workload: 1.5 to 3 times that of \
+         leveling, and up to 1.8 times that of lazy leveling, depending on the share of range reads.",
         format!(
             "{} buffers of {} entries of 1 KiB, each for {:.0} of 2 MiB; filters of 10 bits, no cache. After a load \
              of all keys, 95 % writes; then 90 % point reads, of which four ninths find nothing; then half short \
              scans and 40 % writes; then writes as at first: each until the data was overwritten uniformly once. One \
              client, one thread that merges; scans are lazy. *At rest* operations wait until nothing is left to \
              merge; {BLOCKS}: those that reads fetch, and pages of 4 KiB that merges write. *Under load* they \
-             follow at once. EcoTune and Vertiorizon know what blocks and pages cost, consider the operations \
-             of the last half of an overwriting, and are not told of the mixes; the fluid tree is tuned to their \
-             average beforehand. *All*: the operations of all mixes over their time.",
+             follow at once. EcoTune and Vertiorizon know what blocks and pages cost, consider the most recent \
+             operations, half as many as there are entries, and do not know the mixes; the fluid tree is tuned to \
+             their average beforehand. *All*: the operations of all mixes over their time.",
             setting.buffers,
             setting.store.buffer_entries,
             setting.store.factor(),
@@ -170,11 +170,11 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         }
     }
     figure.notes.push(
-        "Of the paper are the tree of three parts, rounds, merges of an arrival with the newest runs of the main \
-         part, and dynamic programming that chooses among them. Ours are the objective (reads and writes keep \
-         their shares, and the time for both is the least, where the paper serves as many reads as possible beside \
-         a steady stream of writes), the length of a round, deciding again at each admission by a sliding window \
-         of operations, and the time of a page that is merged, as the store measures it."
+        "The tree of three parts, rounds, merges of an arrival with the newest runs of the main part, and dynamic \
+         programming that chooses among them are the paper's. The objective is ours: reads and writes keep their \
+         shares, and the time of both is minimized, while the paper serves as many reads as possible beside a steady \
+         stream of writes. Ours are also the length of a round, a new decision at each admission from a sliding window \
+         of operations, and the cost of a merged page, which the store measures."
             .to_owned(),
     );
     figure.notes.push(

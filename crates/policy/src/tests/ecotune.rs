@@ -4,7 +4,7 @@ use super::policies::growing::ECOTUNE;
 use super::*;
 use crate::policies::ecotune::model::{Costs, Rounds};
 
-/// The least cost of this number of arrivals, over all choices of each.
+/// Returns the least cost of `arrivals` arrivals, trying every choice of each.
 fn exhaustive(costs: Costs, stack: &[f64], arrivals: usize) -> f64 {
     if arrivals == 0 {
         return 0.0;
@@ -19,7 +19,7 @@ fn exhaustive(costs: Costs, stack: &[f64], arrivals: usize) -> f64 {
     (0..=stack.len()).map(merged_from).fold(f64::INFINITY, f64::min)
 }
 
-/// Decides for each arrival as the policy does, and returns what it costs.
+/// Decides about each arrival as the policy does, and returns the cost.
 fn decided(costs: Costs, stack: &[f64], arrivals: usize) -> f64 {
     let rounds = Rounds::new(costs, arrivals);
     let (mut stack, mut cost) = (stack.to_vec(), 0.0);
