@@ -12,8 +12,8 @@
 //! 3. Once a window is refused, the caller writes to the file from there on. Linux before 5.14 refuses it, and so does
 //!    a limit on locked memory (`RLIMIT_MEMLOCK`).
 //!
-//! A failed write-back is an error of the next sync, as after a `write`. Truncating a file in use, punching holes in it,
-//! or making it immutable (`chattr +i`), still ends the process.
+//! A failed write-back is an error of the next sync, as after a `write`. Truncating a file in use, punching holes in
+//! it, or making it immutable (`chattr +i`), still ends the process.
 
 use crate::vfs::descriptor_table::{Descriptor, DescriptorTable};
 use rustix::fs::fstatfs;
