@@ -2,13 +2,13 @@
 
 use crate::figure::Figure;
 use crate::fluid::setting::{
-    BLOCKS, LAZY_4, LEVELING_4, PAGE, RUNS, Setting, THROUGHPUT, TIERING, WRITES, designs,
+    BLOCKS, LAZY_4, LEVELING_4, PAGE, RUNS, Setting, THROUGHPUT, TIERING, WRITES, clients, designs,
 };
 use crate::scaled::simulate;
 use crate::{PapersError, Scale};
 use terrane_policy::fluid::model::{Mix as Shares, tune};
 use terrane_policy::{EcoTune, PolicyOptions};
-use terrane_sim::{Clients, Config, Mix, Phase, Workload};
+use terrane_sim::{Config, Phase, Workload};
 
 /// The mixes, in their order, each until all data was overwritten once.
 pub const MIXES: [(&str, Shares); 4] = [
@@ -47,46 +47,25 @@ pub const ALL: &str = "all";
 fn ecotune(setting: Setting, size_ratio: u64) -> PolicyOptions {
     PolicyOptions::EcoTune(EcoTune {
         size_ratio,
-        window: window(setting),
+        window: setting.window(),
         level_base_bytes: setting.base(),
         target_file_bytes: 4 * setting.store.buffer(),
         ..EcoTune::default()
     })
 }
 
-/// The operations that policies consider, half as many as there are entries.
-fn window(setting: Setting) -> u64 {
-    (setting.buffers * setting.store.buffer_entries / 2).max(1 << 10)
-}
-
 fn config(setting: Setting, policy: PolicyOptions, at_rest: bool) -> Config {
-    let load = setting.buffers * setting.store.buffer_entries;
-    let phase = |(name, mix): &(&str, Shares)| {
-        let clients = Clients {
-            mix: Mix {
-                update: mix.writes,
-                read: mix.reads,
-                read_missing: mix.missing_reads,
-                scan: mix.scans,
-                ..Mix::default()
-            },
-            scan_entries: 1,
-            ..Clients::default()
-        };
-        Phase {
-            name: (*name).to_owned(),
-            operations: (load as f64 / mix.writes) as u64,
-            clients: vec![clients],
-            ..Phase::default()
-        }
+    let load = setting.entries();
+    let phase = |(name, mix): &(&str, Shares)| Phase {
+        name: (*name).to_owned(),
+        operations: (load as f64 / mix.writes) as u64,
+        clients: vec![clients(mix)],
+        ..Phase::default()
     };
     let workload =
         Workload { load, phases: MIXES.iter().map(phase).collect(), ..Workload::default() };
-    let config = match at_rest {
-        true => setting.store.at_rest(policy, workload),
-        false => setting.store.config(policy, workload),
-    };
-    Config { workers: 1, measured_costs: true, lazy_scans: true, ..config }
+    let config = setting.simulated(policy, workload, at_rest);
+    Config { measured_costs: true, lazy_scans: true, ..config }
 }
 
 /// All designs through all mixes.
