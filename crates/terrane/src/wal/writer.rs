@@ -139,8 +139,8 @@ impl LogWriter {
     /// [`crate::ErrorKind::InvalidArgument`] if the record does not fit or a batch is empty; I/O
     /// failures.
     pub fn append(&mut self, first: Seq, synced: Seq, batches: &[&[u8]]) -> Result<()> {
-        self.encode(first, synced, batches)?;
-        self.put(record_bytes(self.record.len() - HEADER_BYTES), Way::Memory)
+        let size = self.encode(first, synced, batches)?;
+        self.put(size, Way::Memory)
     }
 
     /// Appends one record as [`append`](Self::append) does, but always by a system call, for a sync that follows. The
@@ -150,12 +150,12 @@ impl LogWriter {
     /// # Errors
     /// The errors of [`append`](Self::append).
     pub fn append_to_sync(&mut self, first: Seq, synced: Seq, batches: &[&[u8]]) -> Result<()> {
-        self.encode(first, synced, batches)?;
-        self.put(record_bytes(self.record.len() - HEADER_BYTES), Way::Call)
+        let size = self.encode(first, synced, batches)?;
+        self.put(size, Way::Call)
     }
 
-    /// Encodes a record, without padding.
-    fn encode(&mut self, first: Seq, synced: Seq, batches: &[&[u8]]) -> Result<()> {
+    /// Encodes a record, without padding. Returns its size with padding.
+    fn encode(&mut self, first: Seq, synced: Seq, batches: &[&[u8]]) -> Result<u64> {
         debug_assert!(synced < first, "synced {synced} must come before first {first}");
         self.usable()?;
         let payload = payload_bytes(batches.iter().map(|batch| batch.len()));
@@ -177,7 +177,7 @@ impl LogWriter {
             let seed = self.id.seed();
             *head = Header::new(seed, first, synced, payload).encode(seed);
         }
-        Ok(())
+        Ok(record_bytes(payload))
     }
 
     /// Appends a claim that batches through `synced` are durable, so that damage to them does not look
