@@ -245,11 +245,11 @@ test("an iteration starts at its call and ends at an early return", async () => 
   const walk = db.entries();
   void db.put("k", "v");
   for await (const entry of walk) throw new Error(`an empty store has ${entry}`);
-  assert.deepEqual(started[0].operations, ["open", "scan", "write", "page"]);
+  assert.deepEqual(started[0].operations, ["open", "scan", "page", "write"]);
   const left = db.keys();
   await left.return();
   await db.sync();
-  assert.deepEqual(started[0].operations.slice(4), ["scan", "endScan", "sync"]);
+  assert.deepEqual(started[0].operations.slice(4), ["scan", "page", "endScan", "sync"]);
   await db.close();
 });
 

@@ -2,8 +2,8 @@
  * Iteration over a range in key order.
  *
  * 1. The call starts a scan in the worker, which shows the store as it was then.
- * 2. Entries arrive in pages, starting with the first `next`; while the caller consumes a page, the
- *    next one is already requested.
+ * 2. Entries arrive in pages, the first with the same message; while the caller consumes a page, the next one is
+ *    already requested.
  * 3. The scan ends with its last page, when the caller leaves the loop, or when the garbage collector
  *    finds an iteration that was never finished.
  */
@@ -21,6 +21,13 @@ const COUNT_STEP = 100_000;
 /** Numbers scans; unique in this page, so that none is mistaken for a scan of a later worker. */
 let nextScan = 1;
 
+/** A page whose rows are handed out. */
+interface Decoded<T> {
+  rows: Iterator<T>;
+}
+
+const NONE: Iterator<never> = [].values();
+
 /** Runs a call for a reader, which stays alive for as long as this does. */
 type Run = <T>(start: () => Promise<T>) => Promise<T>;
 
@@ -37,37 +44,76 @@ export function iterate<T>(
   // The first step throws its error.
   ignoreResult(starting);
   const { keys, values } = projection;
-  const next = (bytes: number) =>
-    run(() => caller.call({ op: "page", scan, bytes, keys, values }) as Promise<Page>);
-  const iteration = started(pages(starting, next, projection, resource));
+  const requestPage = (bytes: number) => {
+    const page = run(() => caller.call({ op: "page", scan, bytes, keys, values }) as Promise<Page>);
+    // The step that needs it throws its error.
+    ignoreResult(page);
+    return page;
+  };
+  const decoded: Decoded<T> = { rows: NONE };
+  const iteration = started(pages(starting, requestPage, projection, resource, decoded));
   onForgotten(iteration, resource.release);
-  return iteration;
+  return direct(iteration, decoded);
 }
 
 async function* pages<T>(
   starting: Promise<unknown>,
-  request: (bytes: number) => Promise<Page>,
+  requestPage: (bytes: number) => Promise<Page>,
   { decode }: Projection<T>,
   resource: Resource,
+  decoded: Decoded<T>,
 ): AsyncGenerator<T, void, undefined> {
   let done = false;
   try {
+    let next = requestPage(FIRST_PAGE_BYTES);
     yield undefined as never;
-    let next = Promise.all([starting, request(FIRST_PAGE_BYTES)]).then(([, first]) => first);
+    await starting;
     while (!done) {
       const page = await next;
       done = page.done;
-      if (!done) {
-        next = request(PAGE_BYTES);
-        // Its error is thrown when the caller gets there.
-        ignoreResult(next);
-      }
-      yield* decode(page.bytes);
+      if (!done) next = requestPage(PAGE_BYTES);
+      const rows = decode(page.bytes)[Symbol.iterator]();
+      decoded.rows = rows;
+      for (let row = rows.next(); !row.done; row = rows.next()) yield row.value;
     }
   } finally {
+    decoded.rows = NONE;
     if (done) resource.forget();
     else resource.release();
   }
+}
+
+/**
+ * Lets `next` take a decoded row by itself. To resume an async generator takes several promises a row, which is more
+ * than to decode it.
+ */
+function direct<T>(
+  iteration: AsyncGenerator<T, void, undefined>,
+  decoded: Decoded<T>,
+): AsyncGenerator<T, void, undefined> {
+  /** Calls of the generator that have not settled: others wait for them there. */
+  let calls = 0;
+  const settle = () => void calls--;
+  const tracked =
+    <A extends unknown[]>(call: (...args: A) => Promise<IteratorResult<T, void>>) =>
+    (...args: A) => {
+      calls++;
+      const result = call.apply(iteration, args);
+      result.then(settle, settle);
+      return result;
+    };
+  const resume = tracked(iteration.next);
+  const fail = tracked(iteration.throw);
+  const next = () => {
+    if (calls > 0) return resume();
+    try {
+      const row = decoded.rows.next();
+      return row.done ? resume() : Promise.resolve(row);
+    } catch (error) {
+      return fail(error);
+    }
+  };
+  return Object.assign(iteration, { next, return: tracked(iteration.return), throw: fail });
 }
 
 /** Starts a scan for a cursor. */
