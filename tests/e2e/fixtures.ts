@@ -52,6 +52,8 @@ const launches = {
       channel: "moz-firefox",
       // A visitor who is asked whether storage may persist says yes.
       firefoxUserPrefs: {
+        // A page that is driven remembers a stack for each promise, which no visitor's page does.
+        "javascript.options.asyncstack": false,
         "dom.storageManager.prompt.testing": true,
         "dom.storageManager.prompt.testing.allow": true,
       },
