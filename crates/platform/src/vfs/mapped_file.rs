@@ -2,8 +2,8 @@
 //! of the process, as after a `write`: they are in the operating system's page cache.
 //!
 //! 1. A *window* of the file is mapped. A record within the window is copied into it, its head last. The first record
-//!    after the window moves it. A record that crosses the edge of a window is left to the caller, who writes it to the
-//!    file.
+//!    after the window moves it, unless it is large: to move the window for every few records takes longer than to write
+//!    them to the file. That is left to the caller, as is a record that crosses the edge of a window.
 //! 2. A store to a page that cannot be read, or has no space, would end the process with SIGBUS. So the pages of a
 //!    window are populated for writing, by a call that returns an error instead, and locked in memory: they are not
 //!    reclaimed, so nothing reads them from a device that fails later. After a write-back the next store to a page asks
@@ -27,6 +27,9 @@ use terrane_table::file::MappedFile;
 /// Bytes of a window, and the alignment of its offset: a multiple of the page size, and at most what Linux lets every
 /// process lock.
 const WINDOW_BYTES: u64 = 64 << 10;
+
+/// The longest record for which the window moves. To move it takes as long as some 16 appends by the system call.
+const MOVING_BYTES: usize = WINDOW_BYTES as usize / 16;
 
 /// ext2, ext3 and ext4, in the numbers of `statfs`.
 const EXT: u64 = 0xef53;
@@ -88,11 +91,14 @@ impl Mapped {
         self.descriptors.with(&self.descriptor, map).ok()?
     }
 
-    /// Returns the address of `bytes` bytes at `offset`. Moves the window if they lie in another one.
+    /// Returns the address of `bytes` bytes at `offset`. Moves the window if they lie in another one and are few.
     fn place(&mut self, offset: u64, bytes: usize) -> Option<NonNull<u8>> {
         let window = self.window.as_ref()?;
         if let Some(place) = window.place(offset, bytes) {
             return Some(place);
+        }
+        if bytes > MOVING_BYTES {
+            return None;
         }
         let end = offset.checked_add(bytes as u64)?;
         let next = offset - offset % WINDOW_BYTES;
@@ -284,6 +290,22 @@ mod tests {
         }
         drop(mapped);
         assert_eq!(place.mappings(), 0);
+    }
+
+    #[test]
+    fn a_large_record_after_the_window_is_left_to_the_caller() {
+        let place = Place::new();
+        let Some((file, mut mapped)) = place.mapped(&place.vfs(), 0, 4 * WINDOW_BYTES) else {
+            return;
+        };
+        let rest = vec![7; MOVING_BYTES];
+        assert!(mapped.append(b"0", &rest, 0), "within the window");
+        assert!(!mapped.append(b"0", &rest, WINDOW_BYTES), "a byte more than moves the window");
+        assert_eq!(read(&*file, WINDOW_BYTES, 1), [0]);
+        assert!(mapped.append(b"0", &rest, 2 * MOVING_BYTES as u64), "the window is still there");
+        assert!(mapped.append(b"0", &rest[1..], WINDOW_BYTES));
+        assert!(!mapped.append(b"0", &rest, 0), "the window has moved");
+        assert_eq!(place.mappings(), 1);
     }
 
     #[test]
