@@ -1,6 +1,6 @@
 //! Rounds of merges: the dynamic program beside an exhaustive search, and what it decides for a mix.
 
-use super::policies::growing::ECOTUNE;
+use super::policies::configured::growing::ECOTUNE;
 use super::*;
 use crate::policies::ecotune::model::{Costs, Rounds};
 

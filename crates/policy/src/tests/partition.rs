@@ -549,7 +549,7 @@ fn outputs_are_cut_at_halves_of_run_group_or_key_space() {
         (Partitioner::LocalRangeByGroup, "local-range-by-group", Cell::between(&first, &last)),
         (Partitioner::GlobalRange, "global-range", Cell::between(&[], &[])),
     ] {
-        let policy = Leveled { level_base_bytes: 100, ..super::policies::LEVELED };
+        let policy = Leveled { level_base_bytes: 100, ..super::policies::configured::LEVELED };
         let plan = next(policy, partitioner, &model, &Running::default()).unwrap();
         let [group] = plan.groups.as_slice() else { panic!("{plan:?}") };
         let cuts = group.action.cuts();
@@ -567,7 +567,7 @@ fn a_lone_table_moves_into_the_run_or_stays_there() {
     model.write(1, 1, 5..15);
     let coming: Vec<_> = (2..5).map(|run| model.write(0, run, 100..140)).collect();
     let alone = model.write(0, 4, 300..310);
-    let leveled = Leveled { level_base_bytes: 100, ..super::policies::LEVELED };
+    let leveled = Leveled { level_base_bytes: 100, ..super::policies::configured::LEVELED };
     let plan = next(leveled, Partitioner::Size, &model, &Running::default()).unwrap();
     let [merges, moves] = plan.groups.as_slice() else { panic!("{plan:?}") };
     assert_eq!(merges.inputs.iter().collect::<BTreeSet<_>>(), coming.iter().collect());
@@ -576,7 +576,7 @@ fn a_lone_table_moves_into_the_run_or_stays_there() {
     let mut model = Model::default();
     let mut runs: Vec<_> = (1..4).map(|run| model.write(1, run, 0..5)).collect();
     model.write(1, 3, 200..205);
-    let tiered = super::policies::TIERED;
+    let tiered = super::policies::configured::TIERED;
     let plan = next(tiered, Partitioner::Size, &model, &Running::default()).unwrap();
     let [merges] = plan.groups.as_slice() else { panic!("{plan:?}") };
     assert_eq!(merges.destination, Destination { level: 1, run: RunId(3) });
@@ -593,7 +593,7 @@ fn nothing_joins_a_run_of_one_table_while_it_is_written() {
     let tables: Vec<_> = (0..48).step_by(6).map(|key| model.write(1, 2, key..key + 6)).collect();
     let running = Running { compactions: vec![plan(vec![move_to(&tables[..1], 2, 1)])] };
     for (partitioner, waits) in [(Partitioner::None, true), (Partitioner::Size, false)] {
-        let fixed = Leveled { dynamic_level_bytes: false, ..super::policies::LEVELED };
+        let fixed = Leveled { dynamic_level_bytes: false, ..super::policies::configured::LEVELED };
         assert_eq!(next(fixed, partitioner, &model, &running).is_none(), waits);
     }
 }
