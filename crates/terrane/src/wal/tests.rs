@@ -1,3 +1,4 @@
+mod chunks;
 mod damage;
 mod ends;
 mod hole;
@@ -5,7 +6,6 @@ mod nested;
 mod rewrite;
 mod stale;
 mod sync;
-mod window;
 mod writer;
 
 use super::record::HEADER_BYTES;
