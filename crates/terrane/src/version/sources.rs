@@ -192,7 +192,7 @@ impl Runs {
             if least > 0 && table.info().last_seq < least {
                 continue;
             }
-            let found = table.find_shown(key, hash, at, &mut hide, watching, pinned);
+            let found = table.find_peeked(key, hash, at, &mut hide, watching, pinned);
             let shown = found.ok_or(place)?;
             shown.count(counts);
             counters.add(run.level, shown.verdict(), 1, 0);
