@@ -8,7 +8,7 @@
 //!    mapping are populated for writing, by a call that returns an error instead, and locked in memory: they are not
 //!    reclaimed, so nothing reads them from a device that fails later. After a write-back the next store to a page asks
 //!    the file system again. So files are mapped only on file systems that then need neither space nor the device
-//!    ([`never_refuses`]).
+//!    ([`keeps_pages_writable`]).
 //! 3. Once a mapping is refused, the caller writes to the file from there on. Linux before 5.14 refuses it, and so does
 //!    a limit on locked memory (`RLIMIT_MEMLOCK`).
 //!
@@ -37,7 +37,7 @@ const TMPFS: u64 = 0x0102_1994;
 /// Whether a file system of this type always lets a page in memory be written again after a write-back, once its blocks
 /// are allocated, even on a full disk or a failed device. btrfs and other copy-on-write file systems allocate anew for
 /// each write-back, and so does XFS after `cp --reflink`; XFS also refuses once the device has failed.
-fn never_refuses(file_system: u64) -> bool {
+fn keeps_pages_writable(file_system: u64) -> bool {
     matches!(file_system, EXT | TMPFS)
 }
 
@@ -72,7 +72,7 @@ impl Mapped {
     ) -> Option<Self> {
         let type_of = |file: &File| Ok(fstatfs(file)?.f_type);
         let file_system = descriptors.with(descriptor, type_of).ok()?;
-        if !u64::try_from(file_system).is_ok_and(never_refuses) {
+        if !u64::try_from(file_system).is_ok_and(keeps_pages_writable) {
             return None;
         }
         descriptor.begin_mapping();
@@ -352,7 +352,7 @@ mod tests {
     fn file_systems_that_allocate_for_write_backs_are_not_mapped() {
         let (btrfs, xfs, f2fs, overlay, nfs) =
             (0x9123_683e, 0x5846_5342, 0xf2f5_2010, 0x794c_7630, 0x6969);
-        assert!(never_refuses(EXT) && never_refuses(TMPFS));
-        assert!(![btrfs, xfs, f2fs, overlay, nfs].into_iter().any(never_refuses));
+        assert!(keeps_pages_writable(EXT) && keeps_pages_writable(TMPFS));
+        assert!(![btrfs, xfs, f2fs, overlay, nfs].into_iter().any(keeps_pages_writable));
     }
 }
