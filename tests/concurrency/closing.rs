@@ -5,7 +5,7 @@ use shuttle::sync::Mutex;
 use shuttle::thread;
 use std::sync::Arc;
 use terrane::executor::WorkerPool;
-use terrane::{Durability, Error, ErrorKind, Event, Options};
+use terrane::{Durability, Error, ErrorKind, Event};
 
 fn is_closed(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Closed(_))

@@ -19,8 +19,8 @@ use terrane_workload::Random;
 const PLACE: &str = "TERRANE_TEST_PLACE";
 const MAPS: &str = "TERRANE_TEST_MAPS";
 
-/// Bytes of a window.
-const WINDOW_BYTES: usize = 64 << 10;
+/// Bytes of a mapping.
+const MAPPING_BYTES: usize = 64 << 10;
 
 /// Bytes of each value.
 const VALUE_BYTES: usize = 1000;
@@ -43,7 +43,7 @@ fn can_map(dir: &Path) -> bool {
     const POPULATE_WRITE: i32 = 23;
     let path = dir.join("probe");
     let file = File::options().create_new(true).read(true).write(true).open(&path).unwrap();
-    file.set_len(WINDOW_BYTES as u64).unwrap();
+    file.set_len(MAPPING_BYTES as u64).unwrap();
     std::fs::remove_file(path).unwrap();
     let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_LOCKED);
     // SAFETY: `statfs` is a place for the answer; the mapping is new, and unmapped before anybody refers to it.
@@ -51,19 +51,19 @@ fn can_map(dir: &Path) -> bool {
         let mut statfs: libc::statfs = std::mem::zeroed();
         assert_eq!(libc::fstatfs(file.as_raw_fd(), &raw mut statfs), 0);
         let start =
-            libc::mmap(std::ptr::null_mut(), WINDOW_BYTES, access, flags, file.as_raw_fd(), 0);
+            libc::mmap(std::ptr::null_mut(), MAPPING_BYTES, access, flags, file.as_raw_fd(), 0);
         if start == libc::MAP_FAILED {
             return false;
         }
-        let populated = libc::madvise(start, WINDOW_BYTES, POPULATE_WRITE) == 0;
-        assert_eq!(libc::munmap(start, WINDOW_BYTES), 0);
+        let populated = libc::madvise(start, MAPPING_BYTES, POPULATE_WRITE) == 0;
+        assert_eq!(libc::munmap(start, MAPPING_BYTES), 0);
         populated && [0xef53, 0x0102_1994].contains(&statfs.f_type)
     }
 }
 
 /// Returns the expected mappings of a store in `dir`, where `maps` allows logs to be mapped.
 fn expected(dir: &Path, maps: bool) -> Vec<usize> {
-    if maps && can_map(dir) { vec![WINDOW_BYTES] } else { vec![] }
+    if maps && can_map(dir) { vec![MAPPING_BYTES] } else { vec![] }
 }
 
 /// Returns the directory of a process that a test started, and whether it may map logs; `None` in other processes.
@@ -88,11 +88,11 @@ fn run_alone(test: &str) {
 }
 
 #[test]
-fn each_log_is_written_through_one_window_unless_that_is_off() {
+fn each_log_is_written_through_one_mapping_unless_that_is_off() {
     run_alone("mapped_logs::write_logs");
 }
 
-/// The other process: fills several logs of several windows.
+/// The other process: fills several logs of several mappings.
 #[test]
 fn write_logs() {
     let Some((dir, maps)) = place() else { return };
@@ -104,7 +104,7 @@ fn write_logs() {
     assert_eq!(mapped_in(&dir), [], "a log of synced records");
     for n in 0..2000u64 {
         rows.put(n.to_be_bytes(), [n as u8; VALUE_BYTES], Buffered).unwrap();
-        // One window, even where no second may be locked, and right after a log was continued in the next one.
+        // One mapping, even where no second may be locked, and right after a log was continued in the next one.
         if n % 10 == 9 {
             assert_eq!(mapped_in(&dir), expected, "row {n}");
         }

@@ -53,7 +53,7 @@ pub(crate) async fn take(place: &Place, db: &Db, take_over: bool) -> Result<(Cla
     // The record that follows is no batch of the backup.
     let last = db.latest_sequence();
     let permitted = match permit(newest.as_ref(), former.is_some(), &marks) {
-        Ok(()) => refuse_older(place, db.feed_cursor().lineage.0, last).await,
+        Ok(()) => refuse_behind_backup(place, db.feed_cursor().lineage.0, last).await,
         refused => refused,
     };
     let is_asked = match permitted {
@@ -85,7 +85,7 @@ pub(crate) async fn take(place: &Place, db: &Db, take_over: bool) -> Result<(Cla
             return Ok((claim, manifest));
         }
         if !take_over {
-            refuse_older(place, lineage, last).await?;
+            refuse_behind_backup(place, lineage, last).await?;
         }
         begin_lineage(db).await?;
     }
@@ -149,13 +149,13 @@ fn permit(newest: Option<&(u64, Option<Claim>)>, has_manifests: bool, marks: &Ma
 
 /// Refuses a store that lacks batches of its own lineage, or is from before another lineage continued it. If the newest
 /// manifest is damaged, an older one may still show that; none shows that the store has all batches.
-async fn refuse_older(place: &Place, lineage: u64, last: Seq) -> Result<()> {
+async fn refuse_behind_backup(place: &Place, lineage: u64, last: Seq) -> Result<()> {
     let mut damage = None;
     for number in place.manifests(lineage).await?.into_iter().rev() {
         match place.manifest(lineage, number).await {
             Ok(_) if !Rule::RefuseOlder.holds() => break,
             Ok(manifest) => {
-                refuse_before(&manifest, last)?;
+                refuse_behind_manifest(&manifest, last)?;
                 break;
             }
             Err(e @ Error::Damaged { .. }) => damage = damage.or(Some(e)),
@@ -169,7 +169,7 @@ async fn refuse_older(place: &Place, lineage: u64, last: Seq) -> Result<()> {
 }
 
 /// Refuses a store that is from before a manifest of its lineage.
-fn refuse_before(manifest: &Manifest, last: Seq) -> Result<()> {
+fn refuse_behind_manifest(manifest: &Manifest, last: Seq) -> Result<()> {
     let through = manifest.content.as_ref().map_or(0, |content| content.through());
     let lineage = folder(manifest.lineage);
     let expected = if manifest.successor != 0 {

@@ -21,7 +21,7 @@ pub struct Target {
 
 impl Target {
     /// Starts the backup of a store.
-    pub(crate) async fn start(self, db: &terrane::Db) -> Result<Backup, Error> {
+    pub(crate) async fn back_up(self, db: &terrane::Db) -> Result<Backup, Error> {
         Backup::start(db, self.objects, self.prefix, self.options).await
     }
 }

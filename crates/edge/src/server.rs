@@ -47,7 +47,7 @@ impl Server {
         check_role(&db, config.follow.as_ref())?;
         let replica = config.follow.as_ref().map(|_| Arc::new(Replica::new(config.max_lag)));
         let backup = match config.backup.clone() {
-            Some(target) => Some(target.start(&db).await?),
+            Some(target) => Some(target.back_up(&db).await?),
             None => None,
         };
         let shared = Arc::new(Shared {

@@ -2,7 +2,7 @@
 //!
 //! A record is a sequence of fields, each a tag and what follows it. RocksDB and Pebble have added to the tags of
 //! LevelDB, and some numbers mean one thing to one and another to the other, so that a file is read by the rules of
-//! either ([`Rules`]).
+//! either ([`Dialect`]).
 
 use terrane_policy::MAX_LEVELS;
 
@@ -17,7 +17,7 @@ const NUMBER_MAX: u64 = (1 << 53) - 1;
 
 /// The engine by whose rules a record is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rules {
+pub(crate) enum Dialect {
     RocksDb,
     Pebble,
 }
@@ -130,14 +130,14 @@ impl Edit {
     }
 
     /// Decodes a record.
-    pub(crate) fn decode(record: &[u8], rules: Rules) -> Result<Self, Bad> {
+    pub(crate) fn decode(record: &[u8], dialect: Dialect) -> Result<Self, Bad> {
         let mut edit = Edit::default();
         let mut reader = Reader(record);
         while !reader.0.is_empty() {
             let tag = reader.number()?;
-            match rules {
-                Rules::RocksDb => edit.rocksdb_field(tag, &mut reader)?,
-                Rules::Pebble => edit.pebble_field(tag, &mut reader)?,
+            match dialect {
+                Dialect::RocksDb => edit.rocksdb_field(tag, &mut reader)?,
+                Dialect::Pebble => edit.pebble_field(tag, &mut reader)?,
             }
         }
         Ok(edit)
@@ -177,7 +177,7 @@ impl Edit {
                 skip_blob_fields(reader)
             }
             _ if tag & IGNORABLE != 0 => reader.bytes().map(drop),
-            _ => self.common_field(tag, reader, Rules::RocksDb),
+            _ => self.common_field(tag, reader, Dialect::RocksDb),
         }
     }
 
@@ -195,12 +195,12 @@ impl Edit {
             11 | 105 | 108 => reader.skip_numbers(2),
             106 => reader.number().map(drop),
             107 => reader.skip_numbers(5),
-            _ => self.common_field(tag, reader, Rules::Pebble),
+            _ => self.common_field(tag, reader, Dialect::Pebble),
         }
     }
 
     /// Reads a field that all these engines have.
-    fn common_field(&mut self, tag: u64, reader: &mut Reader, rules: Rules) -> Result<(), Bad> {
+    fn common_field(&mut self, tag: u64, reader: &mut Reader, dialect: Dialect) -> Result<(), Bad> {
         match tag {
             1 => self.comparator = Some(reader.text()?),
             3 => {
@@ -215,19 +215,19 @@ impl Edit {
                 reader.bytes()?;
             }
             6 => self.removed.push((reader.level()?, reader.number()?)),
-            7 | 100 | 102 | 103 => self.add(table(tag, reader, rules)?, rules),
-            104 if rules == Rules::Pebble => self.add(table(tag, reader, rules)?, rules),
+            7 | 100 | 102 | 103 => self.add(table(tag, reader, dialect)?, dialect),
+            104 if dialect == Dialect::Pebble => self.add(table(tag, reader, dialect)?, dialect),
             _ => return Err(("a tag that is known", tag.to_string())),
         }
         Ok(())
     }
 
     /// Adds a table. If only the engine of these rules writes one like it, the engine is known.
-    fn add(&mut self, (added, is_own): (Added, bool), rules: Rules) {
+    fn add(&mut self, (added, is_own): (Added, bool), dialect: Dialect) {
         self.added.push(added);
-        match rules {
-            Rules::RocksDb => self.is_rocksdb |= is_own,
-            Rules::Pebble => self.is_pebble |= is_own,
+        match dialect {
+            Dialect::RocksDb => self.is_rocksdb |= is_own,
+            Dialect::Pebble => self.is_pebble |= is_own,
         }
     }
 }
@@ -242,7 +242,7 @@ fn skip_blob_fields(reader: &mut Reader) -> Result<(), Bad> {
 
 /// Reads a table: in LevelDB's form (7), or in one of RocksDB's (100, 102, 103) or Pebble's (103, 104). Returns whether
 /// only the engine of these rules writes it so: RocksDB with the time of the oldest ancestor, Pebble without.
-fn table(tag: u64, reader: &mut Reader, rules: Rules) -> Result<(Added, bool), Bad> {
+fn table(tag: u64, reader: &mut Reader, dialect: Dialect) -> Result<(Added, bool), Bad> {
     let level = reader.level()?;
     let number = reader.number()?.min(NUMBER_MAX);
     if tag == 102 {
@@ -269,13 +269,13 @@ fn table(tag: u64, reader: &mut Reader, rules: Rules) -> Result<(Added, bool), B
     };
     let mut has_ancestor = false;
     if tag >= 103 {
-        while let Some(field) = custom_field(&mut added, reader, rules)? {
+        while let Some(field) = custom_field(&mut added, reader, dialect)? {
             has_ancestor |= field == 5;
         }
     }
-    let is_own = match rules {
-        Rules::RocksDb => has_ancestor,
-        Rules::Pebble => added.created.is_some() && !has_ancestor,
+    let is_own = match dialect {
+        Dialect::RocksDb => has_ancestor,
+        Dialect::Pebble => added.created.is_some() && !has_ancestor,
     };
     Ok((added, is_own))
 }
@@ -296,9 +296,13 @@ fn bounds(reader: &mut Reader) -> Result<(Vec<u8>, Vec<u8>), Bad> {
 }
 
 /// Reads a further field of a table. Returns its tag, or `None` at their end.
-fn custom_field(added: &mut Added, reader: &mut Reader, rules: Rules) -> Result<Option<u64>, Bad> {
+fn custom_field(
+    added: &mut Added,
+    reader: &mut Reader,
+    dialect: Dialect,
+) -> Result<Option<u64>, Bad> {
     let tag = reader.number()?;
-    match (tag, rules) {
+    match (tag, dialect) {
         (1, _) => return Ok(None),
         // Of RocksDB the time of its oldest ancestor (5) and of its file (6), of Pebble of its file (6).
         (5 | 6, _) => {
@@ -308,14 +312,14 @@ fn custom_field(added: &mut Added, reader: &mut Reader, rules: Rules) -> Result<
             }
         }
         // The path of the file.
-        (65, Rules::RocksDb) => drop(reader.bytes()?),
-        (66, Rules::Pebble) => {
+        (65, Dialect::RocksDb) => drop(reader.bytes()?),
+        (66, Dialect::Pebble) => {
             added.is_virtual = true;
             reader.number()?;
         }
         // A prefix or a suffix that replaces that of its keys.
-        (67 | 68, Rules::Pebble) => drop(reader.bytes()?),
-        (69 | 70, Rules::Pebble) => {
+        (67 | 68, Dialect::Pebble) => drop(reader.bytes()?),
+        (69 | 70, Dialect::Pebble) => {
             reader.number()?;
             let each = if tag == 69 { 2 } else { 3 };
             for _ in 0..reader.number()? {

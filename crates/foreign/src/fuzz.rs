@@ -1,6 +1,6 @@
 //! A fuzz target: bytes as a MANIFEST, as one record of it, and as an OPTIONS file.
 
-use crate::edit::{Edit, Rules};
+use crate::edit::{Dialect, Edit};
 use crate::history::Line;
 use crate::log::{Records, frame};
 use crate::manifest::{Manifest, is_manifest};
@@ -19,8 +19,8 @@ pub fn fuzz(bytes: &[u8]) {
     let record = frame([bytes]);
     let found = Records::new(&record).next();
     assert_eq!(found.ok().flatten().as_deref(), Some(bytes));
-    for rules in [Rules::RocksDb, Rules::Pebble] {
-        if let Ok(edit) = Edit::decode(bytes, rules) {
+    for dialect in [Dialect::RocksDb, Dialect::Pebble] {
+        if let Ok(edit) = Edit::decode(bytes, dialect) {
             let keys = edit.added.iter().map(|added| added.smallest.len() + added.largest.len());
             // A table takes five bytes at least, and a key its sequence number.
             assert!(keys.sum::<usize>() + 5 * edit.added.len() <= bytes.len());

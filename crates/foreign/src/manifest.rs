@@ -1,7 +1,7 @@
 //! All edits of a MANIFEST, and the column families in it.
 
 use crate::Error;
-use crate::edit::{Edit, FamilyChange, Rules};
+use crate::edit::{Dialect, Edit, FamilyChange};
 use crate::log::Records;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -69,10 +69,11 @@ pub struct Manifest {
 #[must_use]
 pub fn is_manifest(bytes: &[u8]) -> bool {
     let Ok(Some(record)) = Records::new(bytes).next() else { return false };
-    let is_first = |rules| {
-        Edit::decode(&record, rules).is_ok_and(|edit| edit.comparator.is_some() || edit.is_rocksdb)
+    let is_first = |dialect| {
+        Edit::decode(&record, dialect)
+            .is_ok_and(|edit| edit.comparator.is_some() || edit.is_rocksdb)
     };
-    is_first(Rules::RocksDb) || is_first(Rules::Pebble)
+    is_first(Dialect::RocksDb) || is_first(Dialect::Pebble)
 }
 
 impl Manifest {
@@ -81,9 +82,9 @@ impl Manifest {
     /// # Errors
     /// A file whose first record is no edit.
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
-        let rocksdb = Manifest::by(bytes, Rules::RocksDb);
+        let rocksdb = Manifest::by(bytes, Dialect::RocksDb);
         let is_whole = rocksdb.problem.is_none() && rocksdb.engine == Engine::RocksDb;
-        let pebble = (!is_whole).then(|| Manifest::by(bytes, Rules::Pebble));
+        let pebble = (!is_whole).then(|| Manifest::by(bytes, Dialect::Pebble));
         let further = |pebble: &Manifest| {
             let (pebbles, others) = (pebble.edits.len(), rocksdb.edits.len());
             pebbles > others || pebbles == others && pebble.engine == Engine::Pebble
@@ -97,7 +98,7 @@ impl Manifest {
     }
 
     /// Reads a file by the rules of one engine.
-    fn by(bytes: &[u8], rules: Rules) -> Self {
+    fn by(bytes: &[u8], dialect: Dialect) -> Self {
         let mut records = Records::new(bytes);
         let mut read = Manifest { engine: Engine::LevelDb, edits: Vec::new(), problem: None };
         let mut is_of_rules = false;
@@ -110,7 +111,7 @@ impl Manifest {
                     break;
                 }
             };
-            match Edit::decode(&record, rules) {
+            match Edit::decode(&record, dialect) {
                 Ok(edit) => {
                     is_of_rules |= edit.is_rocksdb || edit.is_pebble;
                     read.edits.push(edit);
@@ -123,9 +124,9 @@ impl Manifest {
             }
         }
         if is_of_rules {
-            read.engine = match rules {
-                Rules::RocksDb => Engine::RocksDb,
-                Rules::Pebble => Engine::Pebble,
+            read.engine = match dialect {
+                Dialect::RocksDb => Engine::RocksDb,
+                Dialect::Pebble => Engine::Pebble,
             };
         }
         read

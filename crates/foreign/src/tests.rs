@@ -8,7 +8,7 @@
 mod format;
 mod options;
 
-use crate::edit::{Edit, Rules};
+use crate::edit::{Dialect, Edit};
 use crate::history::{History, Line};
 use crate::log::frame;
 use crate::manifest::{Engine, Manifest, is_manifest};
@@ -370,17 +370,17 @@ fn unknown_fields_of_rocksdb_are_skipped() {
     let record = record.numbers(&[400, 7, 1, 2]).bytes(b"crc").bytes(b"sum").number(3).bytes(b"x");
     let record = record.numbers(&[0, 401, 7, 1, 2, 0, 5, 1]).key("a").numbers(&[102, 0, 1, 0, 9]);
     let record = record.key("a").key("b").numbers(&[1, 2]);
-    let edit = Edit::decode(&record.0, Rules::RocksDb).unwrap();
+    let edit = Edit::decode(&record.0, Dialect::RocksDb).unwrap();
     assert_eq!((edit.added.len(), edit.added[0].bytes, edit.is_rocksdb), (1, 9, true));
     // A field that changes what a table is.
     let unknown = Record::edit().numbers(&[103, 0, 1, 9]).key("a").key("b").numbers(&[1, 2, 80]);
-    let wrong = Edit::decode(&unknown.bytes(b"").0, Rules::RocksDb).unwrap_err();
+    let wrong = Edit::decode(&unknown.bytes(b"").0, Dialect::RocksDb).unwrap_err();
     assert_eq!(wrong, ("a field of a table that is known", "80".to_owned()));
 }
 
 #[test]
 fn records_that_are_no_edits_are_refused_in_words() {
-    let refused = |record: Record| Edit::decode(&record.0, Rules::RocksDb).unwrap_err();
+    let refused = |record: Record| Edit::decode(&record.0, Dialect::RocksDb).unwrap_err();
     let number = Record(vec![0x80; 11]);
     assert_eq!(refused(number).0, "a number of 64 bits");
     assert_eq!(refused(Record(vec![0x82])), ("a number", "the end".to_owned()));

@@ -42,6 +42,9 @@ export default function (
 };
 ";
 
+/// Part of the JavaScript of a module with shared memory.
+const SHARED: &str = "shared:true";
+
 /// Refuses the JavaScript of a module whose memory is not shared, or cannot grow.
 ///
 /// # Errors
@@ -49,35 +52,42 @@ export default function (
 pub fn has_shared_memory(glue: &str) -> Result<()> {
     let memory = glue.split("new WebAssembly.Memory({").nth(1).unwrap_or_default();
     let memory = memory.split('}').next().unwrap_or_default();
-    let shared = memory.contains("maximum:65536") && memory.contains("shared:true");
+    let shared = memory.contains("maximum:65536") && memory.contains(SHARED);
     ensure!(shared, "expected a memory that is shared and may grow, found {{{memory}}}");
     Ok(())
 }
 
 /// Parts for browsers without an interface that all supported ones have, or for callers that the package does not have,
-/// each from its first mark through the next place of its second.
-const NEEDLESS: [(&str, &str); 4] = [
-    ("if (!('encodeInto' in cachedTextEncoder)) {", "\n}\n"),
-    ("    if (realloc === undefined) {", "\n    }\n"),
-    ("(typeof FinalizationRegistry === 'undefined')", "\n    : "),
-    (" else {\n            console.warn('using deprecated", "\n        }"),
+/// each from its first mark through the next place of its second; and a mark of all their forms.
+const NEEDLESS: [(&str, &str, &str); 4] = [
+    ("if (!('encodeInto' in cachedTextEncoder)) {", "\n}\n", "'encodeInto' in"),
+    ("    if (realloc === undefined) {", "\n    }\n", "realloc === undefined"),
+    (
+        "(typeof FinalizationRegistry === 'undefined')",
+        "\n    : ",
+        "FinalizationRegistry === 'undefined'",
+    ),
+    (" else {\n            console.warn('using deprecated", "\n        }", "using deprecated"),
 ];
 
-/// Parts that are slow, each with what is put in its place.
-///
-/// * `performance` is read from the global object by a call, as often as the module reads the clock.
-/// * Whether the memory has grown is asked of a buffer by a call, and of an array of bytes without one.
-const SLOW: [(&str, &str); 3] = [
-    ("= performance.now();", "= clock.now();"),
-    ("let cachedDataViewMemory0 = null;", "let cachedDataViewMemory0 = null;\nlet viewed = null;"),
-    (
-        "if (cachedDataViewMemory0 === null || cachedDataViewMemory0.buffer.detached === true || \
-         (cachedDataViewMemory0.buffer.detached === undefined && cachedDataViewMemory0.buffer !== \
-         wasm.memory.buffer)) {\n        cachedDataViewMemory0 = new DataView(wasm.memory.buffer);",
-        "if (viewed !== getUint8ArrayMemory0()) {\n        viewed = getUint8ArrayMemory0();\n        \
-         cachedDataViewMemory0 = new DataView(viewed.buffer);",
-    ),
-];
+/// The read of the clock, which asks the global object for `performance` each time; what is put in its place; and a
+/// mark of all its forms.
+const CLOCK: (&str, &str, &str) = ("= performance.now();", "= clock.now();", "performance.now");
+
+/// The declaration of the view of a memory that is not shared, and what is put in its place.
+const VIEW_DECLARATION: (&str, &str) =
+    ("let cachedDataViewMemory0 = null;", "let cachedDataViewMemory0 = null;\nlet viewed = null;");
+
+/// The view of a memory that is not shared, likewise. Whether the memory has grown is asked of a buffer by a call, and
+/// of an array of bytes without one.
+const VIEW: (&str, &str, &str) = (
+    "if (cachedDataViewMemory0 === null || cachedDataViewMemory0.buffer.detached === true || \
+     (cachedDataViewMemory0.buffer.detached === undefined && cachedDataViewMemory0.buffer !== \
+     wasm.memory.buffer)) {\n        cachedDataViewMemory0 = new DataView(wasm.memory.buffer);",
+    "if (viewed !== getUint8ArrayMemory0()) {\n        viewed = getUint8ArrayMemory0();\n        \
+     cachedDataViewMemory0 = new DataView(viewed.buffer);",
+    "new DataView(wasm.memory.buffer)",
+);
 
 /// Import of the function that starts the workers of a build with threads.
 const START_WORKERS: &str = "import { startWorkers } from ";
@@ -110,11 +120,17 @@ pub fn as_function(glue: &str) -> Result<String> {
         body.push_str(exported.unwrap_or(line));
         body.push('\n');
     }
-    for (from, to) in NEEDLESS {
+    for (from, to, rest) in NEEDLESS {
         body = without(body, from, to);
+        is_changed(&body, from, rest)?;
     }
-    for (slow, fast) in SLOW {
-        body = body.replace(slow, fast);
+    let (slow, fast, rest) = CLOCK;
+    body = body.replace(slow, fast);
+    is_changed(&body, slow, rest)?;
+    if !glue.contains(SHARED) {
+        let ((declared, declares), (slow, fast, rest)) = (VIEW_DECLARATION, VIEW);
+        body = body.replace(declared, declares).replace(slow, fast);
+        is_changed(&body, slow, rest)?;
     }
     let has_clock = body.contains("clock.now()");
     let constants = if has_clock { "const clock = performance;\n" } else { "" };
@@ -131,6 +147,17 @@ fn without(mut text: String, from: &str, to: &str) -> String {
         text.replace_range(start..start + length + to.len(), "");
     }
     text
+}
+
+/// Refuses a text that still has `rest`, the mark of all forms of a pattern: another form would stay, and make the
+/// module larger or slower.
+fn is_changed(text: &str, pattern: &str, rest: &str) -> Result<()> {
+    ensure!(
+        !text.contains(rest),
+        "expected `{pattern}` in the JavaScript of wasm-bindgen, found another form of `{rest}`: \
+         change the pattern in crates/xtask/src/glue.rs"
+    );
+    Ok(())
 }
 
 /// Splits the text before `mark`.
@@ -181,6 +208,23 @@ mod tests {
             cachedDataViewMemory0 = new DataView(viewed.buffer);\n    }\n    return cachedDataViewMemory0;\n}\n\
             function initSync(m) {\n}\nreturn { initSync };\n}\n";
         assert_eq!(as_function(glue).unwrap(), expected);
+    }
+
+    #[test]
+    fn another_form_of_a_pattern_is_refused() {
+        let glue = |part: &str| {
+            format!(
+                "{part}\nasync function __wbg_load(m) {{\n}}\nfunction initSync(m) {{\n}}\nlet __wbg_init_promise;\n"
+            )
+        };
+        let view = "if (!cachedDataViewMemory0) {\n    cachedDataViewMemory0 = new DataView(wasm.memory.buffer);\n}";
+        for part in ["if (realloc === undefined) return;", "return performance.now();", view] {
+            let refused = as_function(&glue(part)).unwrap_err().to_string();
+            assert!(refused.contains("found another form of"), "{refused}");
+        }
+        let shared =
+            format!("{view}\nnew WebAssembly.Memory({{initial:18,maximum:65536,shared:true}});");
+        assert!(as_function(&glue(&shared)).is_ok());
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! 2. No phrase of [`PHRASES`] stands in a comment, on one line or across two, or in a test's name: a parameter has its
 //!    name, and code reports, returns or runs. [`NAME_PHRASES`] stand in no name.
 //! 3. A test's name has at most [`NAME_MAX`] characters.
+//!
+//! A comment in the markup of a Svelte file is a doc.
 
 const NAME_MAX: usize = 60;
 const OPENINGS: [&str; 10] =
@@ -32,16 +34,19 @@ const NAME_PHRASES: [&str; 2] = ["tell", "of which"];
 
 /// Adds the lapses of a source file to `refused`, a line each.
 pub fn check(path: &str, text: &str, refused: &mut Vec<String>) {
-    let is_rust = path.ends_with(".rs");
-    if !is_rust && !path.ends_with(".ts") && !path.ends_with(".js") {
+    if ![".rs", ".ts", ".js", ".svelte"].iter().any(|ending| path.ends_with(ending)) {
         return;
     }
-    let (mut was_doc, mut is_test) = (false, false);
+    let (is_rust, is_svelte) = (path.ends_with(".rs"), path.ends_with(".svelte"));
+    let (mut was_doc, mut is_test, mut in_markup) = (false, false, false);
     // The last two words of the comment that the line before ends with.
     let mut before = String::new();
     for (number, line) in (1..).zip(text.lines().map(str::trim_start)) {
         let mut refuse = |what: String| refused.push(format!("{path}:{number}: {what}"));
-        let doc = ["///", "//!", "/**", "*"].iter().find_map(|mark| line.strip_prefix(mark));
+        let markup = in_markup || is_svelte && line.starts_with("<!--");
+        in_markup = markup && !line.contains("-->");
+        let marks = ["///", "//!", "/**", "*", "<!--"];
+        let doc = marks.iter().find_map(|mark| line.strip_prefix(mark)).or(markup.then_some(line));
         let first = doc.map_or("", str::trim_start).split([' ', ',']).next().unwrap_or_default();
         if !was_doc && OPENINGS.contains(&first) {
             refuse(format!("a doc begins with `{first}`; name the thing"));
@@ -65,7 +70,7 @@ pub fn check(path: &str, text: &str, refused: &mut Vec<String>) {
             refuse(format!("`{phrase}` in the name of a test; write a plain verb"));
         }
         is_test = line.starts_with("#[test]") || is_test && line.starts_with("#[");
-        was_doc = doc.is_some() && !line.ends_with("*/");
+        was_doc = doc.is_some() && !line.ends_with("*/") && !line.ends_with("-->");
     }
 }
 
@@ -132,6 +137,16 @@ mod tests {
         assert_eq!(lapses("/// It takes so\n/// many bytes.").len(), 1);
         assert_eq!(lapses("/// It takes so many\n/// bytes.").len(), 1);
         assert_eq!(lapses("// Not so.\nlet a = 1;\n// Many bytes."), [""; 0]);
+    }
+
+    #[test]
+    fn comments_in_the_markup_of_svelte_files_are_docs() {
+        let text = "<!-- Rows, of which\n     so many are told. -->\n<!-- How, and why. -->\n<p>so many</p>";
+        let mut refused = Vec::new();
+        check("A.svelte", text, &mut refused);
+        let phrase = "`so many`; write the parameter's name, or a plain verb";
+        let opening = "a doc begins with `How`; name the thing";
+        assert_eq!(refused, [format!("A.svelte:2: {phrase}"), format!("A.svelte:3: {opening}")]);
     }
 
     #[test]

@@ -1,11 +1,16 @@
 /** Names of policies and partitioners as prose spells them, also in charts, tables and menus. */
 
 const NAMES: Record<string, string> = {
+  "leveled-full": "full leveling",
+  "tiered-full": "full tiering",
+  "tiered-partial": "partial tiering",
   "lazy-leveled": "lazy leveling",
   "horizontal-leveling": "horizontal leveling",
   "horizontal-tiering": "horizontal tiering",
   spooky: "Spooky",
   vertiorizon: "Vertiorizon",
+  binomial: "Binomial",
+  minlatency: "MinLatency",
   bucket: "BucketLSM",
   ptier: "PTierDB",
   ecotune: "EcoTune",

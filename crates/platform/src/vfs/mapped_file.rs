@@ -1,15 +1,15 @@
 //! A file that is appended to through memory, without a system call for each record. Appended records survive the end
 //! of the process, as after a `write`: they are in the operating system's page cache.
 //!
-//! 1. A *window* of the file is mapped. A record within the window is copied into it, its head last. The first record
-//!    after the window moves it, unless it is large: to move the window for every few records takes longer than to write
-//!    them to the file. That is left to the caller, as is a record that crosses the edge of a window.
+//! 1. A part of the file is mapped. A record within this *mapping* is copied into it, its head last. The first record
+//!    after the mapping moves it, unless it is large: to move it for every few records takes longer than to write them
+//!    to the file. That is left to the caller, as is a record that crosses the edge of a mapping.
 //! 2. A store to a page that cannot be read, or has no space, would end the process with SIGBUS. So the pages of a
-//!    window are populated for writing, by a call that returns an error instead, and locked in memory: they are not
+//!    mapping are populated for writing, by a call that returns an error instead, and locked in memory: they are not
 //!    reclaimed, so nothing reads them from a device that fails later. After a write-back the next store to a page asks
 //!    the file system again. So files are mapped only on file systems that then need neither space nor the device
-//!    ([`never_refuses`]).
-//! 3. Once a window is refused, the caller writes to the file from there on. Linux before 5.14 refuses it, and so does
+//!    ([`keeps_pages_writable`]).
+//! 3. Once a mapping is refused, the caller writes to the file from there on. Linux before 5.14 refuses it, and so does
 //!    a limit on locked memory (`RLIMIT_MEMLOCK`).
 //!
 //! A failed write-back is an error of the next sync, as after a `write`. Truncating a file in use, punching holes in
@@ -24,12 +24,12 @@ use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 use terrane_table::file::MappedFile;
 
-/// Bytes of a window, and the alignment of its offset: a multiple of the page size, and at most what Linux lets every
+/// Bytes of a mapping, and the alignment of its offset: a multiple of the page size, and at most what Linux lets every
 /// process lock.
-const WINDOW_BYTES: u64 = 64 << 10;
+const MAPPING_BYTES: u64 = 64 << 10;
 
-/// The longest record for which the window moves. To move it takes as long as some 16 appends by the system call.
-const MOVING_BYTES: usize = WINDOW_BYTES as usize / 16;
+/// The longest record for which the mapping moves. To move it takes as long as some 16 appends by the system call.
+const MOVING_BYTES: usize = MAPPING_BYTES as usize / 16;
 
 /// ext2, ext3 and ext4, in the numbers of `statfs`.
 const EXT: u64 = 0xef53;
@@ -40,13 +40,13 @@ const TMPFS: u64 = 0x0102_1994;
 /// Whether a file system of this type always lets a page in memory be written again after a write-back, once its blocks
 /// are allocated, even on a full disk or a failed device. btrfs and other copy-on-write file systems allocate anew for
 /// each write-back, and so does XFS after `cp --reflink`; XFS also refuses once the device has failed.
-fn never_refuses(file_system: u64) -> bool {
+fn keeps_pages_writable(file_system: u64) -> bool {
     matches!(file_system, EXT | TMPFS)
 }
 
-/// A file that is written through a window.
+/// A file that is written through a mapping of a part of it.
 pub(super) struct Mapped {
-    window: Option<Window>,
+    mapping: Option<Mapping>,
     /// Bytes of the file that are allocated.
     len: u64,
     descriptor: Arc<Descriptor>,
@@ -54,7 +54,7 @@ pub(super) struct Mapped {
 }
 
 /// A part of a file in memory, populated and locked.
-struct Window {
+struct Mapping {
     start: NonNull<u8>,
     /// Offset in the file.
     from: u64,
@@ -62,7 +62,7 @@ struct Window {
 }
 
 // SAFETY: the mapping belongs to this alone, and no thread has an affinity to it.
-unsafe impl Send for Window {}
+unsafe impl Send for Mapping {}
 
 impl Mapped {
     /// Maps a file whose first `len` bytes have allocated blocks, for appends from offset `from` on. Returns `None`
@@ -75,40 +75,40 @@ impl Mapped {
     ) -> Option<Self> {
         let type_of = |file: &File| Ok(fstatfs(file)?.f_type);
         let file_system = descriptors.with(descriptor, type_of).ok()?;
-        if !u64::try_from(file_system).is_ok_and(never_refuses) {
+        if !u64::try_from(file_system).is_ok_and(keeps_pages_writable) {
             return None;
         }
         descriptor.begin_mapping();
         let (descriptor, descriptors) = (descriptor.clone(), descriptors.clone());
-        let mut mapped = Mapped { window: None, len, descriptor, descriptors };
-        mapped.window = mapped.window_at(from);
-        mapped.window.is_some().then_some(mapped)
+        let mut mapped = Mapped { mapping: None, len, descriptor, descriptors };
+        mapped.mapping = mapped.map_at(from);
+        mapped.mapping.is_some().then_some(mapped)
     }
 
-    /// Maps the window that contains `offset`.
-    fn window_at(&self, offset: u64) -> Option<Window> {
-        let map = |file: &File| Ok(Window::map(file, offset, self.len));
+    /// Maps the part of the file that contains `offset`.
+    fn map_at(&self, offset: u64) -> Option<Mapping> {
+        let map = |file: &File| Ok(Mapping::map(file, offset, self.len));
         self.descriptors.with(&self.descriptor, map).ok()?
     }
 
-    /// Returns the address of `bytes` bytes at `offset`. Moves the window if they lie in another one and are few.
+    /// Returns the address of `bytes` bytes at `offset`. Moves the mapping if they lie in another one and are few.
     fn place(&mut self, offset: u64, bytes: usize) -> Option<NonNull<u8>> {
-        let window = self.window.as_ref()?;
-        if let Some(place) = window.place(offset, bytes) {
+        let mapping = self.mapping.as_ref()?;
+        if let Some(place) = mapping.place(offset, bytes) {
             return Some(place);
         }
         if bytes > MOVING_BYTES {
             return None;
         }
         let end = offset.checked_add(bytes as u64)?;
-        let next = offset - offset % WINDOW_BYTES;
-        if next == window.from || end - next > WINDOW_BYTES || end > self.len {
+        let next = offset - offset % MAPPING_BYTES;
+        if next == mapping.from || end - next > MAPPING_BYTES || end > self.len {
             return None;
         }
-        // Unmapped first, so that at most one window is locked.
-        self.window = None;
-        self.window = self.window_at(offset);
-        self.window.as_ref()?.place(offset, bytes)
+        // Unmapped first, so that at most one mapping is locked.
+        self.mapping = None;
+        self.mapping = self.map_at(offset);
+        self.mapping.as_ref()?.place(offset, bytes)
     }
 }
 
@@ -117,7 +117,7 @@ impl MappedFile for Mapped {
         let Some(bytes) = head.len().checked_add(rest.len()) else { return false };
         let Some(place) = self.place(offset, bytes) else { return false };
         let copy = |from: &[u8], at: NonNull<u8>| {
-            // SAFETY: all of it is within the window, which nobody else refers to.
+            // SAFETY: all of it is within the mapping, which nobody else refers to.
             unsafe { at.copy_from_nonoverlapping(NonNull::from(from).cast(), from.len()) };
             // A killed process must not leave `head` without `rest`.
             fence(Ordering::Release);
@@ -132,28 +132,28 @@ impl MappedFile for Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        self.window = None;
+        self.mapping = None;
         self.descriptor.end_mapping();
     }
 }
 
-impl Window {
-    /// Maps the window of a file that contains `offset`, up to `len` at most.
+impl Mapping {
+    /// Maps the part of a file that contains `offset`, up to `len` at most.
     fn map(file: &File, offset: u64, len: u64) -> Option<Self> {
-        let from = offset - offset % WINDOW_BYTES;
-        let len = len.saturating_sub(from).min(WINDOW_BYTES);
+        let from = offset - offset % MAPPING_BYTES;
+        let len = len.saturating_sub(from).min(MAPPING_BYTES);
         let len = usize::try_from(len).ok().filter(|len| *len > 0)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::SHARED | MapFlags::LOCKED;
         // SAFETY: a new mapping, where the system has room.
         let start = unsafe { mmap(ptr::null_mut(), len, access, flags, file, from) }.ok()?;
-        let window = Window { start: NonNull::new(start.cast())?, from, len };
+        let mapping = Mapping { start: NonNull::new(start.cast())?, from, len };
         // SAFETY: `start` is the mapping above.
         unsafe { madvise(start, len, Advice::LinuxPopulateWrite) }.ok()?;
-        Some(window)
+        Some(mapping)
     }
 
-    /// Returns the address of `bytes` bytes at `offset` of the file, if they lie in the window.
+    /// Returns the address of `bytes` bytes at `offset` of the file, if they lie in the mapping.
     #[inline]
     fn place(&self, offset: u64, bytes: usize) -> Option<NonNull<u8>> {
         let at = usize::try_from(offset.checked_sub(self.from)?).ok()?;
@@ -165,7 +165,7 @@ impl Window {
     }
 }
 
-impl Drop for Window {
+impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: this mapping, which nobody refers to. It stays if the system fails.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
@@ -180,7 +180,7 @@ mod tests {
     use std::sync::{Mutex, MutexGuard, PoisonError};
     use tempfile::TempDir;
 
-    /// Held by each test, since a process may be allowed to lock one window only.
+    /// Held by each test, since a process may be allowed to lock one mapping only.
     static LOCKS_MEMORY: Mutex<()> = Mutex::new(());
 
     /// A directory, in memory if there is such a file system.
@@ -232,12 +232,12 @@ mod tests {
         }
     }
 
-    /// Whether a window can be mapped in `dir`: by file system, lockable memory and Linux 5.14.
+    /// Whether a file in `dir` can be mapped: by file system, lockable memory and Linux 5.14.
     fn can_map(dir: &Path) -> bool {
         let file = tempfile::tempfile_in(dir).unwrap();
-        file.set_len(WINDOW_BYTES).unwrap();
+        file.set_len(MAPPING_BYTES).unwrap();
         let file_system = fstatfs(&file).unwrap().f_type;
-        let (len, access) = (WINDOW_BYTES as usize, ProtFlags::READ | ProtFlags::WRITE);
+        let (len, access) = (MAPPING_BYTES as usize, ProtFlags::READ | ProtFlags::WRITE);
         let flags = MapFlags::SHARED | MapFlags::LOCKED;
         // SAFETY: a new mapping, which only this refers to.
         let Ok(start) = (unsafe { mmap(ptr::null_mut(), len, access, flags, &file, 0) }) else {
@@ -276,35 +276,35 @@ mod tests {
     #[test]
     fn a_record_over_an_edge_is_left_to_the_caller() {
         let place = Place::new();
-        let Some((file, mut mapped)) = place.mapped(&place.vfs(), 0, 4 * WINDOW_BYTES) else {
+        let Some((file, mut mapped)) = place.mapped(&place.vfs(), 0, 4 * MAPPING_BYTES) else {
             return;
         };
-        let large = vec![7; WINDOW_BYTES as usize];
-        for offset in [WINDOW_BYTES - 1, 2 * WINDOW_BYTES - 9] {
+        let large = vec![7; MAPPING_BYTES as usize];
+        for offset in [MAPPING_BYTES - 1, 2 * MAPPING_BYTES - 9] {
             assert!(!mapped.append(b"01234567", b"89", offset));
             assert_eq!(read(&*file, offset, 10), [0; 10]);
-            assert!(!mapped.append(b"0", &large, offset + 10), "more than a window");
+            assert!(!mapped.append(b"0", &large, offset + 10), "more than a mapping");
             assert!(mapped.append(b"01234567", b"89", offset + 10));
             assert_eq!(read(&*file, offset + 10, 10), b"0123456789");
-            assert_eq!(place.mappings(), 1, "a window");
+            assert_eq!(place.mappings(), 1, "a mapping");
         }
         drop(mapped);
         assert_eq!(place.mappings(), 0);
     }
 
     #[test]
-    fn a_large_record_after_the_window_is_left_to_the_caller() {
+    fn a_large_record_after_the_mapping_is_left_to_the_caller() {
         let place = Place::new();
-        let Some((file, mut mapped)) = place.mapped(&place.vfs(), 0, 4 * WINDOW_BYTES) else {
+        let Some((file, mut mapped)) = place.mapped(&place.vfs(), 0, 4 * MAPPING_BYTES) else {
             return;
         };
         let rest = vec![7; MOVING_BYTES];
-        assert!(mapped.append(b"0", &rest, 0), "within the window");
-        assert!(!mapped.append(b"0", &rest, WINDOW_BYTES), "a byte more than moves the window");
-        assert_eq!(read(&*file, WINDOW_BYTES, 1), [0]);
-        assert!(mapped.append(b"0", &rest, 2 * MOVING_BYTES as u64), "the window is still there");
-        assert!(mapped.append(b"0", &rest[1..], WINDOW_BYTES));
-        assert!(!mapped.append(b"0", &rest, 0), "the window has moved");
+        assert!(mapped.append(b"0", &rest, 0), "within the mapping");
+        assert!(!mapped.append(b"0", &rest, MAPPING_BYTES), "a byte more than moves the mapping");
+        assert_eq!(read(&*file, MAPPING_BYTES, 1), [0]);
+        assert!(mapped.append(b"0", &rest, 2 * MOVING_BYTES as u64), "the mapping is still there");
+        assert!(mapped.append(b"0", &rest[1..], MAPPING_BYTES));
+        assert!(!mapped.append(b"0", &rest, 0), "the mapping has moved");
         assert_eq!(place.mappings(), 1);
     }
 
@@ -334,47 +334,47 @@ mod tests {
     }
 
     #[test]
-    fn a_window_beyond_the_end_of_a_file_is_refused_for_good() {
+    fn a_mapping_beyond_the_end_of_a_file_is_refused_for_good() {
         let place = Place::new();
         let vfs = place.vfs();
         let small = vfs.create("small").unwrap();
         small.allocate(8192).unwrap();
         assert!(
-            small.map(0, 0).is_none() && small.map(WINDOW_BYTES, 8192).is_none(),
+            small.map(0, 0).is_none() && small.map(MAPPING_BYTES, 8192).is_none(),
             "nothing is left"
         );
         assert!(small.map(0, 1 << 20).is_none());
         let Some((file, mut mapped)) = place.mapped(&vfs, 0, 1 << 20) else { return };
-        // Truncated after the window.
-        file.set_len(WINDOW_BYTES).unwrap();
+        // Truncated after the mapping.
+        file.set_len(MAPPING_BYTES).unwrap();
         assert!(mapped.append(b"a", b"b", 100));
         assert!(!mapped.append(b"a", b"b", 1 << 19));
-        assert!(!mapped.append(b"a", b"b", 100), "no window is left");
+        assert!(!mapped.append(b"a", b"b", 100), "no mapping is left");
         assert_eq!(place.mappings(), 0);
     }
 
     #[test]
-    fn blocks_of_a_window_are_allocated_when_it_is_mapped() {
+    fn blocks_of_a_mapping_are_allocated_when_it_is_made() {
         // On a disk, if temporary files are on one: tmpfs allocates a page as soon as it is read.
         let place = Place::at(tempfile::tempdir().unwrap());
         let file = place.vfs().create("log").unwrap();
         // Holes, as a copy of a log may have.
-        file.set_len(2 * WINDOW_BYTES).unwrap();
-        let mapped = file.map(0, 2 * WINDOW_BYTES);
+        file.set_len(2 * MAPPING_BYTES).unwrap();
+        let mapped = file.map(0, 2 * MAPPING_BYTES);
         assert_eq!(mapped.is_some(), place.maps);
         if !place.maps {
             return;
         }
         // With delayed allocation the blocks are only reserved until a sync.
         file.sync().unwrap();
-        assert!((WINDOW_BYTES..2 * WINDOW_BYTES).contains(&file.allocated().unwrap()));
+        assert!((MAPPING_BYTES..2 * MAPPING_BYTES).contains(&file.allocated().unwrap()));
     }
 
     #[test]
     fn file_systems_that_allocate_for_write_backs_are_not_mapped() {
         let (btrfs, xfs, f2fs, overlay, nfs) =
             (0x9123_683e, 0x5846_5342, 0xf2f5_2010, 0x794c_7630, 0x6969);
-        assert!(never_refuses(EXT) && never_refuses(TMPFS));
-        assert!(![btrfs, xfs, f2fs, overlay, nfs].into_iter().any(never_refuses));
+        assert!(keeps_pages_writable(EXT) && keeps_pages_writable(TMPFS));
+        assert!(![btrfs, xfs, f2fs, overlay, nfs].into_iter().any(keeps_pages_writable));
     }
 }

@@ -1,6 +1,6 @@
 //! Rounds of merges: the dynamic program beside an exhaustive search, and what it decides for a mix.
 
-use super::policies::growing::ECOTUNE;
+use super::policies::configured::growing::ECOTUNE;
 use super::*;
 use crate::policies::ecotune::model::{Costs, Rounds};
 
@@ -25,7 +25,7 @@ fn decided(costs: Costs, stack: &[f64], arrivals: usize) -> f64 {
     let (mut stack, mut cost) = (stack.to_vec(), 0.0);
     for left in (1..=arrivals).rev() {
         let merged =
-            rounds.choices(&stack, left).last().filter(|last| last.now < last.later).copied();
+            rounds.comparisons(&stack, left).last().filter(|last| last.now < last.later).copied();
         let from = merged.map_or(stack.len(), |choice| choice.run);
         let taken = stack.split_off(from);
         let size = taken.iter().sum::<f64>() + 1.0;
@@ -83,7 +83,7 @@ fn dearer_runs_are_fewer_and_rounds_for_them_shorter() {
         let rounds = Rounds::new(Costs { run, unit: 1.0 }, 64);
         let (mut stack, mut all) = (Vec::<f64>::new(), 0);
         for left in (1..=64).rev() {
-            let last = rounds.choices(&stack, left).last().filter(|c| c.now < c.later).copied();
+            let last = rounds.comparisons(&stack, left).last().filter(|c| c.now < c.later).copied();
             let taken = stack.split_off(last.map_or(stack.len(), |choice| choice.run));
             stack.push(taken.iter().sum::<f64>() + 1.0);
             all += stack.len();

@@ -1,6 +1,6 @@
 //! Level 0 of the leveled policy: merges that workers share, and a second run of level 1.
 
-use super::policies::LEVELED;
+use super::policies::configured::LEVELED;
 use super::*;
 use crate::toolkit::shared_merge::shared;
 

@@ -7,7 +7,9 @@ mod debt;
 #[cfg(feature = "all")]
 mod ecotune;
 mod examples;
+mod executor;
 mod extremes;
+mod fallback;
 #[cfg(feature = "all")]
 mod filters;
 #[cfg(feature = "all")]
@@ -16,6 +18,7 @@ mod fluid;
 mod growth;
 #[cfg(feature = "all")]
 mod level0;
+mod leveled;
 mod options;
 #[cfg(feature = "all")]
 mod partition;

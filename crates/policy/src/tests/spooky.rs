@@ -2,18 +2,10 @@
 //! second largest level unless a test says otherwise.
 
 use super::examples::{after, tree};
+use super::executor::Executor;
+use super::policies::configured::SPOOKY;
 use super::*;
-
-const SPOOKY: Spooky = Spooky {
-    size_ratio: 3,
-    level_base_bytes: 12,
-    target_file_bytes: u64::MAX,
-    l0_compaction_trigger: 1,
-    levels_below: 1,
-    leveled_levels: 64,
-    trivial_moves: true,
-    filters: Filters::Uniform,
-};
+use proptest::prelude::*;
 
 fn plan_beside(policy: &Spooky, model: &Model, running: &Running) -> Option<Plan> {
     let plan = propose(policy, &model.shape, &[], running, model.fresh(running))?;
@@ -427,4 +419,56 @@ fn level_0_never_merges_runs_of_unlike_size() {
         panic!("four alike wait")
     };
     assert_eq!(within.groups[0].inputs.len(), 4);
+}
+
+/// The kinds of Spooky's compactions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    WithinLevel0,
+    Full,
+    Dividing,
+    Partitioned,
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn spooky_runs_one_merge_of_each_kind_at_a_time(
+        bytes in proptest::collection::vec(any::<u8>(), 2000),
+        levels_below in 1..3u64,
+    ) {
+        let policy = Spooky { levels_below, ..SPOOKY };
+        let mut dice = Dice(bytes.iter());
+        let mut executor = Executor::new(Model::default(), &mut dice);
+        // The first input names a compaction's group; the kinds of those that run, by group.
+        let mut kinds: BTreeMap<TableId, Kind> = BTreeMap::new();
+        for _ in 0..80 {
+            executor.flush();
+            for _ in 0..executor.dice.below(6) {
+                let last = executor.model.shape.deepest().max(1);
+                let divided = last.saturating_sub(levels_below as usize).max(1);
+                executor.step(&policy);
+                let going: BTreeSet<_> = executor.running.groups().map(|g| g.inputs[0]).collect();
+                kinds.retain(|input, _| going.contains(input));
+                let mut running = Vec::new();
+                for compaction in &executor.running.compactions {
+                    let kind = |g: &Group| match g.destination.level {
+                        _ if compaction.order == Order::Sequential => Kind::Partitioned,
+                        0 => Kind::WithinLevel0,
+                        level if level < divided => Kind::Full,
+                        _ => Kind::Dividing,
+                    };
+                    let of = |g: &Group| *kinds.entry(g.inputs[0]).or_insert(kind(g));
+                    let of: Vec<_> = compaction.groups.iter().map(of).collect();
+                    prop_assert!(of.iter().all(|kind| *kind == of[0]));
+                    running.push(of[0]);
+                }
+                let count = |kinds: &[Kind]| running.iter().filter(|k| kinds.contains(k)).count();
+                prop_assert!(count(&[Kind::WithinLevel0]) <= 1, "{running:?}");
+                prop_assert!(count(&[Kind::Full, Kind::Dividing]) <= 1, "{running:?}");
+                prop_assert!(count(&[Kind::Partitioned, Kind::Dividing]) <= 1, "{running:?}");
+            }
+        }
+    }
 }

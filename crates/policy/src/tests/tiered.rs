@@ -2,7 +2,7 @@
 //! of levels 0 to 2 are 36, 108 and 324.
 
 use super::examples::{after, tree};
-use super::policies::TIERED;
+use super::policies::configured::TIERED;
 use super::*;
 
 /// Returns the next compaction of a tree with `tombstones` tombstones in each table.
@@ -88,4 +88,64 @@ fn a_plan_of_tiering_says_what_is_full_and_what_becomes_of_it() {
     ] {
         assert_eq!(said(sizes, tombstones), (text.to_owned(), terms));
     }
+}
+
+#[test]
+fn the_deepest_tiered_level_waits_for_its_runs() {
+    let mut model = Model::default();
+    model.write(1, 1, 0..100);
+    model.write(1, 2, 0..50);
+    let at_rest = |model: &Model| {
+        propose(&TIERED, &model.shape, &[], &Running::default(), RunId(9)).is_none()
+    };
+    assert!(at_rest(&model));
+    model.write(1, 3, 0..10);
+    assert!(!at_rest(&model));
+}
+
+/// Returns the sizes of runs, by level, after the plan for a tree of these levels.
+fn tiered_after(model: &Model, running: &Running) -> Option<Vec<Vec<u64>>> {
+    let plan = propose(&TIERED, &model.shape, &[], running, model.fresh(running))?;
+    let levels = model.follow(&plan).shape.levels().to_vec();
+    Some(levels.iter().map(|l| l.runs.iter().map(Run::bytes).collect()).collect())
+}
+
+#[test]
+fn the_oldest_deepest_tiered_run_goes_down_alone_when_full() {
+    let mut model = Model::default();
+    model.write(1, 1, 0..108);
+    model.write(1, 2, 0..50);
+    model.write(1, 3, 0..10);
+    let idle = Running::default();
+    assert_eq!(tiered_after(&model, &idle), Some(vec![vec![], vec![10, 50], vec![108]]));
+    let mut smaller = Model::default();
+    smaller.write(1, 1, 0..107);
+    smaller.write(1, 2, 0..50);
+    smaller.write(1, 3, 0..10);
+    assert_eq!(tiered_after(&smaller, &idle), Some(vec![vec![], vec![107]]));
+}
+
+#[test]
+fn a_tiered_level_waits_while_the_next_has_all_its_runs() {
+    let mut model = Model::default();
+    for run in 1..=3 {
+        model.write(2, run, 0..20);
+    }
+    let mut tables = Vec::new();
+    for run in 4..=6 {
+        tables.push(model.write(1, run, 0..12));
+    }
+    for run in 7..=9 {
+        model.write(0, run, 0..12);
+    }
+    let merged = |levels: [&[u64]; 3]| Some(levels.map(<[u64]>::to_vec).to_vec());
+    let idle = Running::default();
+    let below = merged([&[12, 12, 12], &[12, 12, 12], &[20]]);
+    assert_eq!(tiered_after(&model, &idle), below, "levels 0 and 1 wait for level 2");
+    let inputs = model.shape.levels()[2].runs.iter().flat_map(Run::tables).map(|t| t.id);
+    let merge =
+        Group::new(inputs.collect(), Destination { level: 2, run: RunId(3) }, Action::merge(6));
+    let busy = Running { compactions: vec![plan(vec![merge])] };
+    let above = merged([&[12, 12, 12], &[], &[12, 20, 20, 20]]);
+    assert_eq!(tiered_after(&model, &busy), above, "level 1 goes down beside that merge");
 }

@@ -1,6 +1,6 @@
 //! Counts of vertical policies while groups run, and contents of the bottom. T is 3 and B is 12.
 
-use super::policies::LEVELED;
+use super::policies::configured::LEVELED;
 use super::*;
 
 /// The next plan of leveling with fixed capacities: 36 bytes in level 1, 108 in level 2.

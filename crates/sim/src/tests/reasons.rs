@@ -287,7 +287,7 @@ impl Evaluation<'_> {
                 self.main()[..free].iter().rev().map(|run| *run as f64 / bytes).collect();
             let left = (round - 1) as f64 - self.main()[..free].iter().sum::<u64>() as f64 / bytes;
             let left = (left.max(1.0) + 0.5) as usize;
-            let choices = Rounds::new(costs, round as usize).choices(&stack, left);
+            let choices = Rounds::new(costs, round as usize).comparisons(&stack, left);
             let choice = choices.iter().find(|choice| free - 1 - choice.run == at);
             let merged = side.name == "cost-merged-now";
             found.extend(choice.map(|choice| if merged { choice.now } else { choice.later }));

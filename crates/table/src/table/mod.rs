@@ -38,7 +38,7 @@ pub mod filter;
 pub mod footer;
 mod get;
 #[cfg(not(target_arch = "wasm32"))]
-mod get_shown;
+mod get_peeked;
 mod index;
 mod key_heads;
 mod key_prefixes;
@@ -66,7 +66,7 @@ pub use cache::BlockCache;
 pub use check::TableCheck;
 pub use cursor::TableCursor;
 #[cfg(not(target_arch = "wasm32"))]
-pub use get_shown::Shown;
+pub use get_peeked::Peeked;
 pub use properties::Properties;
 pub use reader::{Table, TableFiles};
 pub use run::RunCursor;

@@ -1,5 +1,5 @@
 //! The index of a partition in memory. Natively it also shows blocks that the cache holds: a get that has found the
-//! place of its block there needs no search of the cache (`get_shown`).
+//! place of its block there needs no search of the cache (`get_peeked`).
 //!
 //! 1. A block that is found in the cache is shown at its place, and the cache notes where.
 //! 2. A block that leaves the cache is hidden first. Both happen under the lock of its shard.

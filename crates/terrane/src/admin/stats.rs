@@ -10,7 +10,7 @@ use crate::keyspace::is_reserved;
 use crate::left_out::on_one_thread;
 use crate::storage::Space;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::version::FilterCounts;
+use crate::version::LevelCounts;
 use std::fmt;
 use terrane_platform::THREADS;
 use terrane_policy::{Capacity, Fact, PolicyOptions};
@@ -225,7 +225,7 @@ pub(crate) fn stats(engine: &Engine) -> Result<Stats> {
                         .enumerate()
                         .map(|(n, level)| {
                             let capacity = capacities.next().unwrap_or_default();
-                            level_stats(level, capacity, super_version.filters.level(n))
+                            level_stats(level, capacity, super_version.counters.level(n))
                         })
                         .collect(),
                     memtable_bytes: super_version.memtables().map(|m| m.bytes() as u64).sum(),
@@ -265,7 +265,7 @@ pub(crate) fn stats(engine: &Engine) -> Result<Stats> {
 fn level_stats(
     level: &terrane_policy::Level,
     capacity: Capacity,
-    filters: FilterCounts,
+    counts: LevelCounts,
 ) -> LevelStats {
     let totals = level.totals();
     LevelStats {
@@ -276,8 +276,8 @@ fn level_stats(
         tombstones: totals.tombstones(),
         capacity,
         filter_bytes: totals.filter_bytes(),
-        filter_lookups: filters.lookups,
-        filter_positives: filters.passes,
-        filter_false_positives: filters.false_positives,
+        filter_lookups: counts.lookups,
+        filter_positives: counts.passes,
+        filter_false_positives: counts.false_positives,
     }
 }

@@ -155,7 +155,9 @@ impl Log {
         let synced = self.syncs.synced();
         let is_buffered = durability == Durability::Buffered;
         let payload = payload_bytes(batches.iter().map(|batch| batch.len()));
-        let is_quick = !BROWSER && writer.is_quick(payload, self.syncs.epoch()) && is_buffered;
+        let sync_epoch = self.syncs.epoch();
+        let is_quick = !BROWSER && is_buffered && writer.is_quick(payload, sync_epoch);
+        writer.enter_sync_epoch(sync_epoch);
         let (first, log) = writer.next_record()?;
         let (before, was_half_full) = (log.bytes(), log.is_half_full());
         // Reading a clock takes as long as a quick append, and longer in a browser, where it is a call out of the

@@ -136,8 +136,8 @@ impl<'a> Search<'a> {
         let mut seen = Ok(Seen::Nothing(None));
         let see = &mut |tag, stored: &[u8]| seen = self.see(tag, stored, lend);
         let sought = SoughtKey { key, hash, at, least, watching, unread: None };
-        let filters = &sources.filters;
-        Ok(match sources.runs.get_shown(sought, 0, see, counts, filters, pinned) {
+        let counters = &sources.counters;
+        Ok(match sources.runs.get_shown(sought, 0, see, counts, counters, pinned) {
             Ok(None) => SearchedMemory::Known(None),
             Ok(Some((tag, run))) => known(seen?, tag, memtables + run),
             Err(run) => SearchedMemory::Unread(memtables + run),
@@ -228,7 +228,7 @@ impl<'a> Search<'a> {
         let runs = first.saturating_sub(memtables);
         let unread = self.unread.and_then(|place| place.checked_sub(memtables));
         let sought = SoughtKey { key, hash, at, least, watching: tracer.watches(), unread };
-        let found = sources.runs.get(sought, runs, lend, tracer, &sources.filters)?;
+        let found = sources.runs.get(sought, runs, lend, tracer, &sources.counters)?;
         Ok(found.map(|(tag, run)| (tag, memtables + run)))
     }
 }

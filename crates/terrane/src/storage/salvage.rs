@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Bytes that a search reads at a time.
-const WINDOW: u64 = 1 << 20;
+const PART: u64 = 1 << 20;
 
 /// Remains of a store.
 #[derive(Default)]
@@ -301,9 +301,9 @@ fn find_tables(backing: &Arc<dyn File>, len: u64, remains: &mut Remains) -> Resu
         if base >= len {
             break;
         }
-        // Windows overlap by one byte less than a magic, so that each magic is in exactly one window.
-        let window = (WINDOW + magic.len() as u64 - 1).min(len - base);
-        let mut bytes = vec![0; usize::try_from(window).unwrap_or(0)];
+        // Parts overlap by one byte less than a magic, so that each magic is in exactly one.
+        let part = (PART + magic.len() as u64 - 1).min(len - base);
+        let mut bytes = vec![0; usize::try_from(part).unwrap_or(0)];
         read_exact_at(&**backing, &mut bytes, base)?;
         for at in bytes.windows(magic.len()).enumerate().filter(|(_, b)| *b == magic) {
             let end = base + (at.0 + magic.len()) as u64;
@@ -311,7 +311,7 @@ fn find_tables(backing: &Arc<dyn File>, len: u64, remains: &mut Remains) -> Resu
                 remains.add(id, file);
             }
         }
-        base += WINDOW;
+        base += PART;
     }
     remains.files.sort_by_key(|(id, _)| *id);
     Ok(())

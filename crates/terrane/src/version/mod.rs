@@ -10,10 +10,10 @@ mod change;
 mod debt;
 mod edit;
 mod expired;
-mod filter_counters;
 mod hidden;
 mod histograms;
 mod ids;
+mod level_counters;
 mod plan;
 mod range_deletes;
 #[cfg_attr(not(feature = "all"), path = "no_samples.rs")]
@@ -25,8 +25,8 @@ mod version_set;
 
 pub use change::{Change, Features, Quarantine, RetainedLog};
 pub use edit::Edit;
-pub use filter_counters::{FilterCounters, FilterCounts};
 pub use ids::Ids;
+pub use level_counters::{LevelCounters, LevelCounts};
 pub use tree::{LiveTable, ObsoleteFile, ObsoleteFiles, Tree};
 pub use version_set::{KeyspaceRecord, LogRecord, VersionSet};
 

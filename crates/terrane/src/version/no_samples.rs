@@ -1,6 +1,6 @@
 //! No samples: the lean build reports no operations.
 
-use super::FilterCounters;
+use super::LevelCounters;
 use crate::event::EventStream;
 use crate::keyspace::KeyspaceId;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) fn draw() -> u32 {
 pub(crate) type Samples = SharedSamples;
 
 impl Samples {
-    pub fn new(_: KeyspaceId, _: &Arc<FilterCounters>) -> SharedSamples {
+    pub fn new(_: KeyspaceId, _: &Arc<LevelCounters>) -> SharedSamples {
         SharedSamples
     }
 

@@ -5,7 +5,7 @@
 //! 2. Its end adds it to the sampler, which starts anew if nobody listened in between. The first end after an interval
 //!    reports that interval.
 
-use super::FilterCounters;
+use super::LevelCounters;
 use crate::event::{Event, EventStream};
 use crate::keyspace::KeyspaceId;
 use crate::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -24,7 +24,7 @@ pub(crate) type SharedSamples = Arc<Samples>;
 pub(crate) struct Samples {
     keyspace: KeyspaceId,
     /// Counts of the keyspace, which events report as well.
-    filters: Arc<FilterCounters>,
+    counters: Arc<LevelCounters>,
     /// Masks of gets and of writes, as the sampler has them.
     gets: AtomicU32,
     writes: AtomicU32,
@@ -33,10 +33,10 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
-    pub fn new(keyspace: KeyspaceId, filters: &Arc<FilterCounters>) -> SharedSamples {
+    pub fn new(keyspace: KeyspaceId, counters: &Arc<LevelCounters>) -> SharedSamples {
         Arc::new(Samples {
             keyspace,
-            filters: filters.clone(),
+            counters: counters.clone(),
             gets: AtomicU32::new(0),
             writes: AtomicU32::new(0),
             sampler: Mutex::default(),
@@ -81,7 +81,7 @@ impl Samples {
     }
 
     fn level(&self, level: usize) -> LevelReads {
-        let counts = self.filters.level(level);
+        let counts = self.counters.level(level);
         LevelReads {
             filter_lookups: counts.lookups,
             filter_positives: counts.passes,

@@ -1,7 +1,7 @@
 //! Memtables and runs of a keyspace, which a get searches. They hold no file: natively a get borrows them under a pin
 //! of the epoch, and reads memory alone; what must be read from files is left to a get that holds a super version.
 
-use super::{FilterCounters, SharedSamples};
+use super::{LevelCounters, SharedSamples};
 use crate::entry::{Seq, Tag};
 use crate::error::Result;
 use crate::memtable::Memtable;
@@ -23,7 +23,7 @@ pub(crate) struct Sources {
     /// Runs of the tree.
     pub runs: Arc<Runs>,
     /// Counts of the keyspace, which all its super versions share.
-    pub filters: Arc<FilterCounters>,
+    pub counters: Arc<LevelCounters>,
     /// Samples of its operations, shared likewise.
     pub samples: SharedSamples,
 }
@@ -113,7 +113,7 @@ impl Runs {
         first: usize,
         lend: &mut dyn FnMut(Tag, &[u8]),
         tracer: &mut ReadTracer,
-        counters: &FilterCounters,
+        counters: &LevelCounters,
     ) -> Result<FoundInRun> {
         let mut first = first;
         loop {
@@ -145,7 +145,7 @@ impl Runs {
         place: usize,
         lend: &mut dyn FnMut(Tag, &[u8]),
         tracer: &mut ReadTracer,
-        counters: &FilterCounters,
+        counters: &LevelCounters,
     ) -> Result<Option<Tag>> {
         let SoughtKey { key, hash, at, least, .. } = sought;
         let Some(run) = self.runs.get(place) else { return Ok(None) };
@@ -176,7 +176,7 @@ impl Runs {
         first: usize,
         lend: &mut dyn FnMut(Tag, &[u8]),
         counts: &mut ReadCounts,
-        counters: &FilterCounters,
+        counters: &LevelCounters,
         pinned: &Pinned,
     ) -> Result<FoundInRun, usize> {
         let SoughtKey { key, hash, at, least, watching, .. } = sought;
@@ -192,7 +192,7 @@ impl Runs {
             if least > 0 && table.info().last_seq < least {
                 continue;
             }
-            let found = table.find_shown(key, hash, at, &mut hide, watching, pinned);
+            let found = table.find_peeked(key, hash, at, &mut hide, watching, pinned);
             let shown = found.ok_or(place)?;
             shown.count(counts);
             counters.add(run.level, shown.verdict(), 1, 0);

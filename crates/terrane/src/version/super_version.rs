@@ -1,6 +1,6 @@
 //! State that readers of a keyspace hold.
 
-use super::{FilterCounters, SharedSamples, Sources, Tree};
+use super::{LevelCounters, SharedSamples, Sources, Tree};
 use crate::memtable::Memtable;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -19,11 +19,11 @@ impl SuperVersion {
         active: Arc<Memtable>,
         sealed: Vec<Arc<Memtable>>,
         tree: Arc<Tree>,
-        filters: Arc<FilterCounters>,
+        counters: Arc<LevelCounters>,
         samples: SharedSamples,
     ) -> Self {
         let runs = tree.runs().clone();
-        let sources = Arc::new(Sources { active, sealed, runs, filters, samples });
+        let sources = Arc::new(Sources { active, sealed, runs, counters, samples });
         SuperVersion { sources, tree }
     }
 
@@ -34,7 +34,7 @@ impl SuperVersion {
         sealed: Vec<Arc<Memtable>>,
         tree: Arc<Tree>,
     ) -> Self {
-        SuperVersion::new(active, sealed, tree, self.filters.clone(), self.samples.clone())
+        SuperVersion::new(active, sealed, tree, self.counters.clone(), self.samples.clone())
     }
 }
 

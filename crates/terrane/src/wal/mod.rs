@@ -10,6 +10,7 @@
 //! 5. A [`Replay`] reads what a crash left, and by those distinguishes a lost suffix from damage
 //!    ([`recovery`]).
 
+mod chunks;
 mod log_sync;
 mod reader;
 pub mod record;
@@ -17,7 +18,6 @@ pub mod recovery;
 mod sync_watch;
 #[cfg(test)]
 mod tests;
-mod window;
 mod writer;
 
 pub(crate) use log_sync::{Appended, LogSync};

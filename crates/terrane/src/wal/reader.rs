@@ -7,8 +7,8 @@
 //! 3. A read ends at the end of a record, after about `bytes` bytes.
 
 use super::LogId;
+use super::chunks::Chunks;
 use super::record::{HEADER_BYTES, batches, read, record_bytes};
-use super::window::Window;
 use crate::entry::Seq;
 use crate::error::Result;
 use crate::storage::File;
@@ -43,7 +43,7 @@ pub(crate) fn read_records(
     through: Seq,
     bytes: usize,
 ) -> Result<Records> {
-    let mut log = Window::of_chunks(file, CHUNK)?;
+    let mut log = Chunks::of_chunks(file, CHUNK)?;
     let (seed, mut found, mut taken) = (place.log.seed(), Vec::new(), 0);
     let mut lost = None;
     while next <= through && taken < bytes {

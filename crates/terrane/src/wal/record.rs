@@ -41,7 +41,7 @@
 //! whose header is lost and whose payload is not.
 
 use super::LogId;
-use super::window::{Source, Window};
+use super::chunks::{Chunks, Source};
 use crate::batch::{BatchDamage, MAX_BATCH_BYTES};
 use crate::coding::{Decoder, checksum, put_varint};
 use crate::entry::Seq;
@@ -183,7 +183,7 @@ pub(super) enum Invalid {
 
 /// Reads the record at `offset` of the log with this seed: its header and payload.
 pub(super) fn read<S: Source>(
-    log: &mut Window<S>,
+    log: &mut Chunks<S>,
     offset: u64,
     seed: u64,
 ) -> Result<Result<(Header, &[u8]), Invalid>> {
@@ -219,7 +219,7 @@ impl Search {
     }
 
     /// The next valid record.
-    pub(super) fn next<S: Source>(&mut self, log: &mut Window<S>) -> Result<Option<Found>> {
+    pub(super) fn next<S: Source>(&mut self, log: &mut Chunks<S>) -> Result<Option<Found>> {
         loop {
             let offset = self.offset;
             match read(log, offset, self.seed)? {
@@ -286,7 +286,7 @@ pub fn log_in(
     salt: u64,
     numbers: std::ops::RangeInclusive<u64>,
 ) -> Result<Option<LogId>> {
-    let mut log = Window::over(file)?;
+    let mut log = Chunks::over(file)?;
     let Some(front) = log.bytes(0, HEADER_BYTES)? else { return Ok(None) };
     if front.starts_with(&END) {
         return Ok(None);
@@ -298,7 +298,7 @@ pub fn log_in(
 
 /// All valid records of the log `id` in `bytes`. Any bytes are safe to pass.
 pub fn scan(bytes: &[u8], id: LogId) -> Result<Vec<Found>> {
-    let mut log = Window::over(bytes)?;
+    let mut log = Chunks::over(bytes)?;
     let mut all = Vec::new();
     let mut search = Search::from(0, id.seed());
     while let Some(found) = search.next(&mut log)? {

@@ -46,8 +46,8 @@
 //! [`write_again`] rewrites and syncs it before anything depends on it.
 
 use super::LogId;
+use super::chunks::Chunks;
 use super::record::{HEADER_BYTES, Header, Invalid, Search, batches, read, record_bytes};
-use super::window::Window;
 use crate::batch::{BatchDamage, decode};
 use crate::entry::{MAX_SEQ, Seq};
 use crate::error::{Corruption, Error, Result};
@@ -146,7 +146,7 @@ impl Replay {
 /// I/O failures.
 pub fn write_again(id: LogId, file: &dyn File, found: ReplayedLog, claim: Seq) -> Result<()> {
     let ReplayedLog { end, last, .. } = found;
-    let mut log = Window::over(file)?;
+    let mut log = Chunks::over(file)?;
     let (mut before, mut offset, mut next) = (0, 0, last + 1);
     // The replay validated these records.
     while offset < end
@@ -208,7 +208,7 @@ fn replay_log(
     replayed: &mut Replayed,
     apply: Apply<'_>,
 ) -> Result<End> {
-    let mut log = Window::over(&**file)?;
+    let mut log = Chunks::over(&**file)?;
     let mut offset = 0;
     replayed.claim = replayed.claim.max(through.unwrap_or(0));
     let stop = loop {

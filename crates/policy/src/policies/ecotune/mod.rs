@@ -318,10 +318,10 @@ impl<'a> Steps<'_, 'a> {
         let left = self.round.admissions.saturating_sub(1) as f64 - bytes as f64 / unit;
         let left = (left.max(1.0) + 0.5) as usize;
         let mut taken = 0;
-        for choice in self.round.rounds.choices(&sizes, left) {
-            let newest_first = sizes.len() - 1 - choice.run;
-            let now = Quantity::item("cost-merged-now", newest_first, choice.now);
-            let later = Quantity::item("cost-left-alone", newest_first, choice.later);
+        for comparison in self.round.rounds.comparisons(&sizes, left) {
+            let newest_first = sizes.len() - 1 - comparison.run;
+            let now = Quantity::item("cost-merged-now", newest_first, comparison.now);
+            let later = Quantity::item("cost-left-alone", newest_first, comparison.later);
             let term = Term::new(Unit::Thousandths, now, Relation::Less, later);
             let merges = term.is(Relation::Less);
             terms.push(term.so(if merges { Effect::Due } else { Effect::Admitted }));

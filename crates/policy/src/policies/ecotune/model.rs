@@ -39,7 +39,7 @@ pub struct Rounds {
 
 /// The comparison that decides about a run of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct Comparison {
     /// Place of the run, the oldest at 0.
     pub run: usize,
     /// Number of arrivals that the costs cover, including this one.
@@ -97,12 +97,12 @@ impl Rounds {
     /// Returns the comparisons that decide about the first of `arrivals` arrivals (step 3). If merging is cheaper in
     /// the last comparison, its run is merged with the arrival and all newer runs. Otherwise the arrival becomes a run.
     #[must_use]
-    pub fn choices(&self, stack: &[f64], arrivals: usize) -> Vec<Choice> {
+    pub fn comparisons(&self, stack: &[f64], arrivals: usize) -> Vec<Comparison> {
         let tables = self.tables(stack, arrivals);
-        let (mut choices, mut left) = (Vec::new(), arrivals);
+        let (mut comparisons, mut left) = (Vec::new(), arrivals);
         for (run, table) in tables.iter().enumerate() {
             let [now, later] = [&table.now, &table.later].map(|costs| thousandths(at(costs, left)));
-            choices.push(Choice { run, arrivals: left, now, later });
+            comparisons.push(Comparison { run, arrivals: left, now, later });
             if now < later {
                 break;
             }
@@ -111,7 +111,7 @@ impl Rounds {
                 Some(first) => first - 1,
             };
         }
-        choices
+        comparisons
     }
 
     /// Returns the tables of a stack, the oldest run's first (step 2).

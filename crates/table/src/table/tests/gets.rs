@@ -121,7 +121,7 @@ fn a_table_counts_watched_reads_that_its_filter_lets_pass() {
             let key = key(wanted);
             let lend = &mut |_, _: &[u8]| ();
             let (hash, mut pin) = (key_hash(&key), Pin::default());
-            if table.find_shown(&key, hash, MAX_SEQ, lend, watching, pin.pinned()).is_none() {
+            if table.find_peeked(&key, hash, MAX_SEQ, lend, watching, pin.pinned()).is_none() {
                 drop(pin);
                 table.find(&key, hash, MAX_SEQ, lend, &mut tracer).unwrap();
             }

@@ -87,11 +87,15 @@ impl Writer {
 
     /// Whether the append of a buffered record with `payload` bytes waits for nothing: the record fits the mapped page
     /// of the last one, and no sync runs or has run since. A sync write-protects the page, so that the next store to it
-    /// faults. Write-backs that the system starts itself are not noticed. Keeps `sync_epoch` for the next call.
-    pub fn is_quick(&mut self, payload: usize, sync_epoch: u64) -> bool {
-        let before = std::mem::replace(&mut self.sync_epoch, sync_epoch);
-        let is_unsynced = before == sync_epoch && sync_epoch.is_multiple_of(2);
+    /// faults. Write-backs that the system starts itself are not noticed.
+    pub fn is_quick(&self, payload: usize, sync_epoch: u64) -> bool {
+        let is_unsynced = self.sync_epoch == sync_epoch && sync_epoch.is_multiple_of(2);
         is_unsynced && self.log.as_ref().is_some_and(|log| log.stays_in_page(payload))
+    }
+
+    /// Keeps the epoch of syncs in which a record is appended, for [`Writer::is_quick`].
+    pub fn enter_sync_epoch(&mut self, sync_epoch: u64) {
+        self.sync_epoch = sync_epoch;
     }
 
     /// Returns the bytes of records in the log.
@@ -310,6 +314,7 @@ mod tests {
         assert!(!writer.is_quick(fills + 1, 0), "the next page");
         for (epoch, is_quick) in [(1, false), (1, false), (2, false), (2, true), (4, false)] {
             assert_eq!(writer.is_quick(10, epoch), is_quick, "epoch {epoch}");
+            writer.enter_sync_epoch(epoch);
         }
         let log = writer.log.as_mut().unwrap();
         log.append_to_sync(11, 3, &[&[1; 4096]]).unwrap();

@@ -118,16 +118,16 @@ fn table_with_rest(number: u64, rest: u64) -> Vec<u8> {
 fn without_a_manifest_tables_are_found_once_across_reads() {
     let backing = MemoryVfs::new().create("volume").unwrap();
     let mut expected = Vec::new();
-    // Their ends lie around those of the windows that are read at a time.
+    // Their ends lie around those of the parts that are read at a time.
     for (number, rest) in (1..).zip([0, 1, 2, 6, 7, 8, 9, 2000]) {
         let table = table_with_rest(number, rest);
-        let end = RESERVED + number * WINDOW + rest;
+        let end = RESERVED + number * PART + rest;
         write_all_at(&*backing, &table, end - table.len() as u64).unwrap();
         expected.push((FileId::table(number), table));
     }
     // One that is no table of a volume, since it does not start where a unit does.
-    write_all_at(&*backing, &table(77, 5, 0, 10), RESERVED + WINDOW / 2 + 8).unwrap();
-    let last = RESERVED + 9 * WINDOW + WINDOW / 2;
+    write_all_at(&*backing, &table(77, 5, 0, 10), RESERVED + PART / 2 + 8).unwrap();
+    let last = RESERVED + 9 * PART + PART / 2;
     expected.push((FileId::table(40), table(40, 6, 0, 10_000)));
     write_all_at(&*backing, &expected[8].1, last).unwrap();
     for backing in [backing.clone(), Arc::new(Sparse(backing))] {

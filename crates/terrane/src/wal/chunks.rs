@@ -1,4 +1,4 @@
-//! A sliding window over a log, so that it is read in large pieces.
+//! A log, read in large chunks.
 
 use crate::error::Result;
 use crate::storage::{File, read_exact_at};
@@ -46,7 +46,7 @@ impl Source for &[u8] {
 }
 
 /// A source, and the part of it that was read last.
-pub(super) struct Window<S> {
+pub(super) struct Chunks<S> {
     source: S,
     len: u64,
     /// The offset of `buffer` in the source.
@@ -56,15 +56,15 @@ pub(super) struct Window<S> {
     chunk: u64,
 }
 
-impl<S: Source> Window<S> {
+impl<S: Source> Chunks<S> {
     pub(super) fn over(source: S) -> Result<Self> {
-        Window::of_chunks(source, CHUNK)
+        Chunks::of_chunks(source, CHUNK)
     }
 
-    /// Returns a window that reads `chunk` bytes at a time.
+    /// Returns a reader of `chunk` bytes at a time.
     pub(super) fn of_chunks(source: S, chunk: u64) -> Result<Self> {
         let len = source.len()?;
-        Ok(Window { source, len, base: 0, buffer: Vec::new(), chunk })
+        Ok(Chunks { source, len, base: 0, buffer: Vec::new(), chunk })
     }
 
     /// The source's length, in bytes.
@@ -137,11 +137,11 @@ mod tests {
     fn what_is_read_forward_is_read_about_once() {
         let log: Vec<u8> = (0..5 * CHUNK / 2).map(|at| (at % 251) as u8).collect();
         let read = Cell::new(0);
-        let mut window = Window::over(Counted(&log, &read)).unwrap();
+        let mut chunks = Chunks::over(Counted(&log, &read)).unwrap();
         let mut offset = 0;
         for n in (1..2000).cycle() {
             let end = offset + n;
-            let Some(bytes) = window.bytes(offset as u64, n).unwrap() else { break };
+            let Some(bytes) = chunks.bytes(offset as u64, n).unwrap() else { break };
             assert_eq!(bytes, &log[offset..end]);
             offset = end;
         }

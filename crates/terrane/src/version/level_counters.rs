@@ -21,7 +21,7 @@ const DEEPER: usize = COUNTS * MAX_LEVELS - OWN;
 /// Counts of one keyspace: for each level the filters that ruled a key out, that passed one which is there, and that
 /// passed one which is not; tables without a filter, and blocks that were not cached.
 #[derive(Default)]
-pub struct FilterCounters {
+pub struct LevelCounters {
     first: Tallies<OWN>,
     deeper: Deeper,
 }
@@ -30,14 +30,14 @@ pub struct FilterCounters {
 type Deeper = OnceLock<Box<[AtomicU64; DEEPER]>>;
 
 /// This thread's counts, and those that threads share.
-pub(super) struct OwnFilterCounters<'a> {
+pub(super) struct OwnLevelCounters<'a> {
     first: Own<'a, OWN>,
     deeper: &'a Deeper,
 }
 
-/// Filter outcomes of a level.
+/// Filter outcomes of a level, and its blocks that were not cached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FilterCounts {
+pub struct LevelCounts {
     /// Filters that were asked.
     pub lookups: u64,
     /// Filters among those that did not rule the key out.
@@ -50,16 +50,16 @@ pub struct FilterCounts {
     pub blocks_read: u64,
 }
 
-impl FilterCounters {
+impl LevelCounters {
     /// Returns the counts that this thread adds to.
     #[inline]
-    pub(super) fn own(&self) -> OwnFilterCounters<'_> {
-        OwnFilterCounters { first: self.first.own(), deeper: &self.deeper }
+    pub(super) fn own(&self) -> OwnLevelCounters<'_> {
+        OwnLevelCounters { first: self.first.own(), deeper: &self.deeper }
     }
 
     /// The counts of a level.
     #[must_use]
-    pub fn level(&self, level: usize) -> FilterCounts {
+    pub fn level(&self, level: usize) -> LevelCounts {
         let sum = |count| match COUNTS * level + count {
             place if place < OWN => self.first.sum(place),
             place => {
@@ -69,7 +69,7 @@ impl FilterCounters {
         };
         let false_positives = sum(place(Verdict::FalsePositive));
         let passes = false_positives + sum(place(Verdict::Positive));
-        FilterCounts {
+        LevelCounts {
             lookups: passes + sum(place(Verdict::Negative)),
             passes,
             false_positives,
@@ -79,7 +79,7 @@ impl FilterCounters {
     }
 }
 
-impl OwnFilterCounters<'_> {
+impl OwnLevelCounters<'_> {
     /// Counts a search of a table of a level: the answer of its filter if it was asked, and the number of blocks
     /// searched, and of those among them that were read.
     #[inline]
@@ -124,13 +124,13 @@ fn place(verdict: Verdict) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{FilterCounters, FilterCounts, OWN_LEVELS};
+    use super::{LevelCounters, LevelCounts, OWN_LEVELS};
     use terrane_policy::MAX_LEVELS;
     use terrane_table::read::Verdict;
 
     #[test]
     fn each_level_has_counts_of_its_own() {
-        let counters = FilterCounters::default();
+        let counters = LevelCounters::default();
         let levels = [0, OWN_LEVELS - 1, OWN_LEVELS, MAX_LEVELS - 1];
         for (n, level) in levels.into_iter().enumerate() {
             let verdicts = [Verdict::Negative, Verdict::Positive, Verdict::FalsePositive];
@@ -139,7 +139,7 @@ mod tests {
             }
         }
         for (n, level) in (1..).zip(levels) {
-            let expected = FilterCounts {
+            let expected = LevelCounts {
                 lookups: 3 * n,
                 passes: 2 * n,
                 false_positives: n,
@@ -148,6 +148,6 @@ mod tests {
             };
             assert_eq!(counters.level(level), expected, "{level}");
         }
-        assert_eq!(counters.level(OWN_LEVELS + 1), FilterCounts::default());
+        assert_eq!(counters.level(OWN_LEVELS + 1), LevelCounts::default());
     }
 }

@@ -13,7 +13,7 @@ use crate::trace::{ReadCounts, Verdict};
 
 /// Result of a search of a table in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum Peeked {
     /// The filter rules the key out.
     RuledOut,
     /// A block was searched.
@@ -25,14 +25,14 @@ pub enum Shown {
     },
 }
 
-impl Shown {
+impl Peeked {
     /// Returns the tag of what was found.
     #[inline]
     #[must_use]
     pub fn tag(self) -> Option<Tag> {
         match self {
-            Shown::RuledOut => None,
-            Shown::Searched { tag, .. } => tag,
+            Peeked::RuledOut => None,
+            Peeked::Searched { tag, .. } => tag,
         }
     }
 
@@ -41,17 +41,17 @@ impl Shown {
     #[must_use]
     pub fn verdict(self) -> Option<Verdict> {
         match self {
-            Shown::RuledOut => Some(Verdict::Negative),
-            Shown::Searched { is_filtered: false, .. } => None,
-            Shown::Searched { tag: Some(_), .. } => Some(Verdict::Positive),
-            Shown::Searched { tag: None, .. } => Some(Verdict::FalsePositive),
+            Peeked::RuledOut => Some(Verdict::Negative),
+            Peeked::Searched { is_filtered: false, .. } => None,
+            Peeked::Searched { tag: Some(_), .. } => Some(Verdict::Positive),
+            Peeked::Searched { tag: None, .. } => Some(Verdict::FalsePositive),
         }
     }
 
     /// Adds the search to `counts`.
     #[inline]
     pub fn count(self, counts: &mut ReadCounts) {
-        let Shown::Searched { tag, is_filtered } = self else {
+        let Peeked::Searched { tag, is_filtered } = self else {
             counts.filter_negatives += 1;
             return;
         };
@@ -65,7 +65,7 @@ impl Table {
     /// [`Table::find`] in memory, with the reads of each table counted if `watching`; `None` if memory has too little.
     /// Nothing is counted or lent then.
     #[inline]
-    pub fn find_shown(
+    pub fn find_peeked(
         &self,
         key: &[u8],
         hash: u64,
@@ -73,21 +73,21 @@ impl Table {
         lend: &mut dyn FnMut(Tag, &[u8]),
         watching: bool,
         pinned: &Pinned,
-    ) -> Option<Shown> {
+    ) -> Option<Peeked> {
         let target = Tag::at(at);
         let opened = self.peek(pinned)?;
         let partition = opened.partitions.get(opened.partition_for(key, target).ok()?)?;
         let is_filtered = partition.handle.filter_len > 0;
         if is_filtered && !partition.filter.peek(pinned)?.may_contain(hash) {
-            return Some(Shown::RuledOut);
+            return Some(Peeked::RuledOut);
         }
-        self.search_shown(key, at, lend, watching, (partition, is_filtered), pinned)
+        self.search_peeked(key, at, lend, watching, (partition, is_filtered), pinned)
     }
 
     /// Searches a partition's index and a block; `None` if memory lacks one of them. If the partition `is_filtered`,
     /// its filter has passed the key.
     #[inline(never)]
-    fn search_shown(
+    fn search_peeked(
         &self,
         key: &[u8],
         at: Seq,
@@ -95,7 +95,7 @@ impl Table {
         watching: bool,
         (partition, is_filtered): (&Partition, bool),
         pinned: &Pinned,
-    ) -> Option<Shown> {
+    ) -> Option<Peeked> {
         let target = Tag::at(at);
         let index = partition.index.peek(pinned)?;
         let block = index.shown(index.restarts_below(key, target).ok()?, pinned)?;
@@ -107,6 +107,6 @@ impl Table {
             lend(entry.tag, entry.value);
             tag = Some(entry.tag);
         }
-        Some(Shown::Searched { tag, is_filtered })
+        Some(Peeked::Searched { tag, is_filtered })
     }
 }
