@@ -133,7 +133,7 @@ pub fn over(name: &str, workload: &str) -> String {
     format!("{name}, {workload}")
 }
 
-fn switched(store: Scaled, config: Config, (page_cache, seeks): (bool, bool)) -> Config {
+pub(super) fn switched(store: Scaled, config: Config, (page_cache, seeks): (bool, bool)) -> Config {
     let page_cache_bytes = if page_cache { (MEMORY_BYTES / store.factor()) as u64 } else { 0 };
     let least = (Seeks::default().least as f64 / store.factor()) as u64;
     // A lookup here stands for as many of the paper's as a byte for its bytes.

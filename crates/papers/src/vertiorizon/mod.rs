@@ -5,6 +5,7 @@
 //! * [`rocksdb`] - the same with RocksDB's level 1, and with slower merges.
 //! * [`memory`] - figure 8 and table 3: larger filters and caches.
 //! * [`large`] - figure 9: a larger store.
+//! * [`held`] - figure 9 again: costs with the larger memory, and writes that hold reads up.
 //! * [`trade_off`] - figure 10 a: reading against writing over many settings.
 //! * [`backbone`] - figure 10 b-e: Vertiorizon within lazy leveling.
 //! * [`closed_forms`] - writes and runs of designs, beside their closed forms.
@@ -17,6 +18,7 @@ pub mod backbone;
 pub mod closed_forms;
 pub mod designs;
 pub mod experiments;
+pub mod held;
 pub mod large;
 pub mod memory;
 pub mod mixes;
@@ -39,6 +41,7 @@ pub const PAPER: Paper = Paper {
         ("rocksdb", rocksdb::figure),
         ("figure-8", memory::figure),
         ("figure-9", large::figure),
+        ("figure-9-held", held::figure),
         ("figure-10a", trade_off::figure),
         ("figure-10b", backbone::figure),
         ("closed-forms", closed_forms::figure),

@@ -2,7 +2,7 @@
 
 use super::number;
 use super::numbers::Numbers;
-use terrane_papers::ptierdb::{Design, hot, items, reads, seeks, sweeps, ycsb};
+use terrane_papers::ptierdb::{Design, hot, items, reads, seeks, slower, sweeps, ycsb};
 use terrane_papers::{Scale, Simulate};
 
 fn both(make: Simulate) -> Vec<Numbers> {
@@ -44,6 +44,19 @@ fn seeks_multiply_writes_and_put_leveled_behind_ptier() {
         for workload in ["ycsb-a", "ycsb-f"] {
             let over = figure.of(&seeks::over(seeks::BOTH, workload), seeks::OVER);
             assert!(over > 1.0, "{}, {workload}: {over}", figure.scale);
+        }
+    }
+}
+
+#[test]
+fn with_slow_merges_leveled_is_behind_ptier_in_all_workloads() {
+    if let Some(figure) = Numbers::published("ptierdb", "slower-merges") {
+        for workload in seeks::WORKLOADS {
+            let over =
+                |(name, _): (&str, f64)| figure.of(&seeks::over(name, workload), seeks::OVER);
+            let [same, half, quarter, eighth] = slower::SPEEDS.map(over);
+            assert!(quarter > 1.2 && eighth > 1.2, "{workload}: {quarter} {eighth}");
+            assert!(same.min(half) >= 0.99, "{workload}: {same} {half}");
         }
     }
 }

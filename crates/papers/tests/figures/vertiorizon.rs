@@ -10,7 +10,7 @@ use terrane_papers::vertiorizon::mixes::{
 };
 use terrane_papers::vertiorizon::trade_off::{self, CONDITIONS, FULL, HORIZONTAL, PARTIAL};
 use terrane_papers::vertiorizon::{BLOCKS, READ, RUNS, SPACE, STALLED, THROUGHPUT, WORST, WRITES};
-use terrane_papers::vertiorizon::{closed_forms, large, memory, rocksdb};
+use terrane_papers::vertiorizon::{closed_forms, held, large, memory, rocksdb};
 use terrane_papers::{Scale, Simulate};
 
 fn both(make: Simulate) -> Vec<Numbers> {
@@ -291,6 +291,33 @@ fn what_designs_write_follows_their_closed_forms() {
         assert!(ratio(closed_forms::HORIZONTAL_TIERING, closed_forms::WRITTEN) <= 1.01);
         for design in closed_forms::DESIGNS {
             near(design, 2.0);
+        }
+    }
+}
+
+/// Part b of figure 9. Its own fixed tiering is 0.5 % ahead.
+#[test]
+fn in_a_large_store_with_memory_vertiorizon_leads_if_it_knows_costs() {
+    let published = |id| Numbers::published("vertiorizon", id);
+    if let (Some(figure), Some(again)) = (published("figure-9"), published("figure-9-held")) {
+        let known = again.of(&large::case(held::AMPLE, VERTIORIZON), THROUGHPUT);
+        let others = DESIGNS.into_iter().filter(|design| !design.starts_with(VERTIORIZON));
+        for design in others {
+            let other = figure.of(&large::case("64 GB, 20 bits", design), THROUGHPUT);
+            assert!(known > other, "{design}: {known} {other}");
+        }
+    }
+}
+
+#[test]
+fn where_writes_hold_reads_up_vertiorizon_leads_partial_merges() {
+    if let Some(figure) = Numbers::published("vertiorizon", "figure-9-held") {
+        for condition in [held::HELD, held::THREADS] {
+            let of = |design| figure.of(&large::case(condition, design), THROUGHPUT);
+            for design in [VERTICAL_LEVELING_PARTIAL, VERTICAL_TIERING_PARTIAL, ROCKSDB_TUNED] {
+                let (fixed, partial) = (of(VERTIORIZON_TIERING), of(design));
+                assert!(fixed > 1.05 * partial, "{condition}, {design}: {fixed} {partial}");
+            }
         }
     }
 }
