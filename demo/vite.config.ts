@@ -1,5 +1,6 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig, loadEnv, type Plugin } from "vite";
+import { papers } from "./papers/plugin.ts";
 
 const at = (path: string) => new URL(path, import.meta.url).pathname;
 
@@ -38,7 +39,7 @@ const preview: Plugin = {
 };
 
 export default defineConfig({
-  plugins: [svelte(), preloads, preview],
+  plugins: [svelte(), papers, preloads, preview],
   // The site works under any path.
   base: "./",
   // The package is a link to its folder beside this one; the site's modules are built there.

@@ -108,6 +108,38 @@ test("a lookup finds its value alone and with others of its turn", async (contex
   await assert.rejects(db.get("a", { valueEncoding: "json" }), reason);
 });
 
+test("a lone get returns bytes that are not text as a get of many does", async (context) => {
+  const db = await store(context, await here());
+  const raw = { valueEncoding: "binary" };
+  const broken = [[0x80], [0xc3, 0x28], [0xed, 0xa0, 0x80], [0xf0, 0x9f, 0x98]].map((bytes) =>
+    Uint8Array.from(bytes),
+  );
+  // Each also where a decoder reads it rather than single characters.
+  const long = broken.map((bytes) =>
+    Uint8Array.from([...new Uint8Array(300).fill(0x61), ...bytes]),
+  );
+  const edge = new Uint8Array(256).fill(0x61);
+  edge[255] = 0xff;
+  const read = async (get) => {
+    try {
+      return { value: await get() };
+    } catch ({ name, code, message, cause }) {
+      return { name, code, message, cause: String(cause) };
+    }
+  };
+  for (const value of [...broken, ...long, edge]) {
+    await db.put("\u{1f600}\0", value, raw);
+    for (const valueEncoding of ["utf8", "json", "binary", { encode: String, decode: String }]) {
+      const alone = await read(() => db.get("\u{1f600}\0", { valueEncoding }));
+      const many = await read(
+        async () => (await db.getMany(["\u{1f600}\0"], { valueEncoding }))[0],
+      );
+      assert.deepEqual(alone, many);
+    }
+    assert.deepEqual(await db.get("\u{1f600}\0", raw), value);
+  }
+});
+
 test("keys are found, ranges have ends, and a range is cleared", async (context) => {
   await checkQuestions(await store(context, await here()));
 });

@@ -24,13 +24,13 @@ import "./styles/walks.css";
 import "./styles/watch.css";
 import "./styles/present.css";
 import "./styles/narrow.css";
-import { simulatorModule } from "./source/simulator-module.ts";
+import { OWN_STORE } from "./source/link.ts";
+import { prepareSimulation } from "./source/simulation.ts";
 import { fontsLoaded } from "./views/fonts.ts";
 import Site from "./views/Site.svelte";
 
-// A visitor first sees a simulation: the module loads while the page is built. The next caller gets the
-// error if it fails.
-if (!location.hash.startsWith("#ch=")) simulatorModule().catch(() => undefined);
+// A visitor first sees a simulation: it loads while the page is built.
+if (!location.hash.startsWith("#ch=") && location.hash !== OWN_STORE) prepareSimulation();
 await fontsLoaded([400, 500, 600].map((weight) => `${weight} 16px "Barlow Semi Condensed"`));
 
 mount(Site, { target: document.body });

@@ -8,7 +8,7 @@ import { falseShare, filterOf, mayHold } from "../src/chapters/models/filters.ts
 import { countersOf, readCost } from "../src/chapters/models/horizontal.ts";
 import { costOf } from "../src/chapters/models/levels.ts";
 import { byRule, closed, stale, TABLES } from "../src/chapters/models/move-or-merge.ts";
-import { cut, groupsOf } from "../src/chapters/models/partitions.ts";
+import { cut, groupsOf, halvings } from "../src/chapters/models/partitions.ts";
 import { blocksOf, KEYS, scanned } from "../src/chapters/models/scans.ts";
 import { type Deleted, foundAt, mayGo, mergedDown } from "../src/chapters/models/tombstones.ts";
 
@@ -16,6 +16,25 @@ test("leveling, tiering and lazy leveling, T = 4 and L = 3", () => {
   expect(costOf(4, [1, 1, 1])).toEqual({ writes: 6, runs: 3 });
   expect(costOf(4, [3, 3, 3])).toEqual({ writes: 3, runs: 9 });
   expect(costOf(4, [3, 3, 1])).toEqual({ writes: 4, runs: 7 });
+});
+
+test("the cuts that are drawn are those of the tables, and halve the whole key space", () => {
+  const runs = [
+    [1, 3, 5, 7, 9, 11, 13],
+    [4, 6, 8, 10, 12, 14],
+  ];
+  for (const most of [1, 2, 3, 4, 5, 6]) {
+    const cuts = halvings(runs, most, [0, 15]);
+    expect(cuts.filter(({ depth }) => depth === 1)).toEqual([{ at: 7.5, depth: 1 }]);
+    for (const keys of runs) {
+      const tables = cut("A", keys, "global-range", most, [0, 15]);
+      tables.slice(1).forEach(({ keys: next }, i) => {
+        const [last = 0, first = 0] = [tables[i]?.keys.at(-1), next[0]];
+        expect(cuts.some(({ at }) => at > last && at < first)).toBe(true);
+      });
+    }
+  }
+  expect(halvings(runs, 3, [0, 15]).map(({ at }) => at)).toEqual([3.5, 7.5, 11.5]);
 });
 
 describe("coordinated partitioning, Figure 2", () => {

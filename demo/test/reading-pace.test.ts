@@ -5,7 +5,7 @@ import type { RecordedEvent } from "../src/timeline/events.ts";
 import { Timeline } from "../src/timeline/timeline.ts";
 import { ReadingPace } from "../src/views/reading-pace.ts";
 
-/** A recording of two decisions, and the time of the visitor for which each moment of it is held. */
+/** A recording of flushes, moves and two decisions, and the time of the visitor for which each moment of it is held. */
 function played(calm: boolean): { held: Map<number, number>; lasted: number } {
   const timeline = new Timeline();
   const reasons = ["short", "a reason of many more words than the other one"];
@@ -19,8 +19,18 @@ function played(calm: boolean): { held: Map<number, number>; lasted: number } {
       terms: [],
     };
   });
+  const flushed = (micros: number) => ({ type: "flushed", micros, tables: [], bytes: 1, files: 1 });
+  const moved = (micros: number) => ({
+    ...{ type: "group-installed", micros, compaction: 0, level: 1, moved: true },
+    ...{ inputs: [], outputs: [], bytes: 0 },
+  });
   timeline.append([
-    ...decided,
+    flushed(1e6),
+    flushed(2e6),
+    decided[0],
+    moved(4e6),
+    moved(5e6),
+    decided[1],
     { type: "compaction-ended", micros: 7e6 },
   ] as unknown as RecordedEvent[]);
   const pace = new ReadingPace();
@@ -45,9 +55,9 @@ test("time stops at each decision while its reason is read", () => {
   expect(second).toBeGreaterThan(first);
 });
 
-test("a new visitor sees the first moment for some seconds, and slower merges", () => {
+test("a new visitor also sees the first moment, flush and move, and slower merges", () => {
   const { held, lasted } = played(true);
-  expect([...held.keys()]).toEqual([0, 3e6, 6e6]);
+  expect([...held.keys()]).toEqual([0, 1e6, 3e6, 4e6, 6e6]);
   expect(held.get(0)).toBeGreaterThan(20);
   expect(lasted).toBeGreaterThan(1.5 * played(false).lasted);
 });

@@ -120,7 +120,7 @@ const HAPPENS: Record<
       expect(overlapping([{ tables: [after.table] }], table)).toEqual([]);
   },
   moves([, from], { target, sentence }) {
-    expect(sentence).toMatch(/^None of the \d tables of this compaction overlaps another/);
+    expect(sentence).toMatch(/^None of the \d+ tables of this compaction overlaps another/);
     const ids = "tables" in target ? target.tables : [];
     expect(from.totals.moved).toBeGreaterThan(0);
     const spans = ids.flatMap((id) => {
@@ -128,10 +128,9 @@ const HAPPENS: Record<
       return found === undefined ? [] : [[prefixOf(found.smallest), prefixOf(found.largest)]];
     });
     expect(spans).toHaveLength(ids.length);
+    // No prefix is in two of them.
     for (const [first = 0] of spans)
-      expect(
-        spans.filter(([from = 0, to = 0]) => from <= first && first <= to).length,
-      ).toBeLessThan(3);
+      expect(spans.filter(([from = 0, to = 0]) => from <= first && first <= to)).toHaveLength(1);
   },
   admission([from, , to], sight) {
     const { depth } = pointed(sight, from);

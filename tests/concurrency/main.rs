@@ -10,6 +10,8 @@ mod closing;
 mod explore;
 #[cfg(shuttle)]
 mod handles;
+#[cfg(shuttle)]
+mod listeners;
 #[cfg(loom)]
 mod loomed;
 #[cfg(loom)]

@@ -72,7 +72,7 @@ for (const [network, limits] of Object.entries(NETWORKS)) {
             if (seen[name] === undefined && has[name]())
               requestAnimationFrame((now) => (seen[name] ??= now));
           }
-          if (seen.reason === undefined) requestAnimationFrame(look);
+          if (Object.keys(seen).length < 3) requestAnimationFrame(look);
           else Object.assign(window, { seen });
         });
       });

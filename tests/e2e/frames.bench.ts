@@ -11,7 +11,7 @@ import { expect, test } from "./fixtures.ts";
 /** Time for which a moment is played, in milliseconds: before it counts, and while it does. */
 const [WARM_UP, PLAYED] = [1000, 5000];
 
-/** Many narrow tables in few runs; as many in many runs; a tree as new visitors see it. */
+/** Many narrow tables in few runs; as many in many runs; a tree of some hundred tables. */
 const MOMENTS = {
   leveled:
     "policy=leveled&workload=uniform&rate=60000&p.targetFileBytes=65536&p.levelBaseBytes=8388608&at=9000000&speed=0.25",

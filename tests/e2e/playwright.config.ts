@@ -20,6 +20,7 @@ const onceIsEnough = [
   "visualizer-files.spec.ts",
   "visualizer-first.spec.ts",
   "visualizer-import.spec.ts",
+  "visualizer-papers.spec.ts",
   "visualizer-places.spec.ts",
   "visualizer-policies.spec.ts",
   "visualizer-store.spec.ts",
@@ -74,6 +75,8 @@ export default defineConfig({
       outputDir: `${kept}/firefox`,
       use: { browserName: "firefox" },
     },
+    // Not driven by Playwright.
+    { name: "webkit", testMatch: "webkit.test.ts" },
   ],
   workers: 1,
   timeout: patient(process.env["TERRANE_FULL"] ? 20 * 60_000 : 360_000),

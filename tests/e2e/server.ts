@@ -51,8 +51,11 @@ const types: Record<string, string> = {
 /** Files that hosts of static files compress. */
 const COMPRESSED = new Set([".css", ".html", ".js", ".svg", ".wasm"]);
 
-/** Starts on a free port; `compress` sends files as hosts do. */
-export async function serve(compress: boolean = false): Promise<{ server: Server; port: number }> {
+/** Starts on a free port; `compress` sends files as hosts do, and `first` is sent before each page. */
+export async function serve(
+  compress: boolean = false,
+  first: string = "",
+): Promise<{ server: Server; port: number }> {
   const compressed = new Map<string, Promise<Buffer>>();
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
@@ -82,7 +85,10 @@ export async function serve(compress: boolean = false): Promise<{ server: Server
       const content = compressed.get(path) ?? readFile(path).then((file) => gzipSync(file));
       compressed.set(path, content);
       response.end(await content);
-    } else createReadStream(path).pipe(response);
+      return;
+    }
+    if (type === types[".html"]) response.write(first);
+    createReadStream(path).pipe(response);
   });
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
   const { port } = server.address() as AddressInfo;

@@ -134,6 +134,33 @@ test("a page that is not isolated has a store without threads, which says why", 
   expect(await threadsOf(page, { threads: 3 })).toEqual(without);
 });
 
+test("a lone get reads text, and other bytes, from memory that threads share", async ({
+  openPooled,
+}) => {
+  const page = await openPooled();
+  const wrong = await page.evaluate(async () => {
+    const db = await window.terrane.open("texts", { threads: 2 });
+    const { threads } = await db.stats();
+    const binary = { valueEncoding: "binary" } as const;
+    const wrong: unknown[] = threads.count === 2 ? [] : [threads];
+    // The memory grows for the last.
+    const texts = ["", "plain", "\ufeffschl\u00fcssel", "\u{1f600}\0", "\u9375".repeat(300)];
+    for (const text of [...texts, "\u9375".repeat(4 << 20)]) {
+      const key = text.slice(0, 300);
+      await db.put(key, text);
+      if ((await db.get(key)) !== text) wrong.push(key);
+      const broken = Uint8Array.of(...new TextEncoder().encode(key), 0xff);
+      await db.put(key, broken, binary);
+      const code = (await window.failure(() => db.get(key)))?.code;
+      if (code !== "invalid-argument") wrong.push([key, code]);
+      if (String(await db.get(key, binary)) !== String(broken)) wrong.push([key, "bytes"]);
+    }
+    await db.close();
+    return wrong;
+  });
+  expect(wrong).toEqual([]);
+});
+
 test("an isolated page has as many threads as processors but one, or as it asks for", async ({
   openPooled,
 }) => {

@@ -92,6 +92,57 @@ async function write(address: string, operations: object[]): Promise<void> {
   expect(reply.status).toBe(200);
 }
 
+test("latencies, hot keys, filters by level and debt of a server are shown", async ({
+  context,
+  origin,
+  serve,
+}) => {
+  const address = await serve("--allow-origin", "localhost");
+  const rows = (round: number) =>
+    Array.from({ length: 20_000 }, (_, i) => ({
+      op: "put",
+      keyspace: "rows",
+      key: `key${String(i).padStart(5, "0")}`,
+      value: `${round} ${"x".repeat(1000)}`,
+    }));
+  for (const round of [1, 2, 3, 4, 5]) await write(address, rows(round));
+  const page = await context.newPage();
+  await open(page, origin, "policy=tiered");
+  await attach(page, `${address}/v1/rows/events`);
+  await page.keyboard.press("Escape");
+  await expect(page.locator(".transport")).toContainText("live");
+  const latencies = page.getByRole("region", { name: "Latencies" });
+  await expect(latencies).toHaveCount(0);
+  const get = async (key: string) => {
+    const reply = await fetch(`${address}/v1/rows/keys/${key}`);
+    await reply.arrayBuffer();
+  };
+  /** Gets of a few keys, of some that are not there, and writes, for a report a second. */
+  const use = async () => {
+    for (let i = 0; i < 40; i++) {
+      await get(`key1234${i % 10}`);
+      await get(`key1234${i % 10}-missing`);
+      await write(address, rows(6).slice(500, 502));
+    }
+  };
+  await expect(async () => {
+    await use();
+    for (const kind of ["gets", "writes"]) {
+      const chart = latencies.getByRole("img", { name: `Latencies of ${kind}` });
+      await expect(chart).toBeVisible({ timeout: 1 });
+    }
+    const hot = /Half of the gets were on keys from key1234\S* to\s+key1234/;
+    await expect(latencies).toContainText(hot, { timeout: 1 });
+    await expect(page.locator(".heat .gets")).not.toHaveCount(0, { timeout: 1 });
+    const reads = page.getByRole("table", { name: "Filters and blocks of gets, by level" });
+    // Some level's filters ruled out the keys that are missing.
+    const ruledOut = reads.locator("td:nth-of-type(2)").filter({ hasText: /[1-9]/ });
+    await expect(ruledOut).not.toHaveCount(0, { timeout: 1 });
+  }).toPass();
+  await expect(page.locator(".debt")).toBeVisible();
+  await expect(page.getByRole("alert")).toHaveCount(0);
+});
+
 test("of a server, another keyspace is chosen and a key is read", async ({
   context,
   origin,

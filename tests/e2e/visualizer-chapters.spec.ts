@@ -392,7 +392,7 @@ test("all policies are measured, and one is chosen with reasons", async ({ conte
   await page.getByRole("button", { name: "Measure all policies" }).click();
   const advice = page.locator(".advice");
   await expect(advice).toContainText("of the device under it", { timeout: 300_000 });
-  await expect(page.locator(".pareto circle")).toHaveCount(16);
+  await expect(page.locator(".pareto circle")).toHaveCount(17);
   // Each is named beside its dot, also on a phone.
   const names = await page.locator(".pareto circle title").allTextContents();
   for (const text of names)
@@ -511,11 +511,12 @@ test("a chapter is presented part by part, then the next", async ({ context, ori
   const page = await context.newPage();
   await page.goto(`${origin}/demo/#ch=partitions`);
   await expect(page.locator(".watched")).toContainText("Watch this.");
+  await expect(page.locator(".paper")).toBeVisible();
   await page.keyboard.press("p");
   await expect(page.locator(".chapters nav")).toHaveCount(0);
   const top = (part: string) =>
     page.locator(part).evaluate((one) => Math.abs(one.getBoundingClientRect().top));
-  for (const part of [".figure", ".watch", ".question"]) {
+  for (const part of [".figure", ".watch", ".question", ".paper"]) {
     await page.keyboard.press("PageDown");
     await expect.poll(() => top(part)).toBeLessThan(2);
   }

@@ -13,7 +13,7 @@ test("policies are compared side by side, at the same bytes accepted or the same
   await page.keyboard.press("c");
   const trees = page.locator(".compare figure");
   await expect(trees).toHaveCount(3);
-  await expect(trees.locator("strong")).toHaveText(["spooky", "leveled", "tiered"]);
+  await expect(trees.locator("strong")).toHaveText(["Spooky", "leveled", "tiered"]);
   // What the table beside says of the rivals at the same number of bytes, these say.
   const row = page.locator(".right section").nth(2).locator("tbody tr").nth(1);
   const [, , written = "", space = "", runs = ""] = await row.locator("th, td").allInnerTexts();

@@ -44,7 +44,7 @@ test("the first moment is seen before time passes", async ({ context, origin }) 
   const seen = () => page.evaluate(() => [...(window as unknown as { seen: Set<string> }).seen]);
   await expect.poll(async () => (await seen()).length).toBeGreaterThan(1);
   // The merge has just started: nothing passed unseen.
-  expect((await seen())[0]).toBe("20.37 s");
+  expect((await seen())[0]).toBe("13.21 s");
   await expect(page.locator(".right header span").first()).toHaveText(/^decided at /);
 });
 

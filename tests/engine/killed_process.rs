@@ -4,23 +4,28 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
 use terrane::{Db, Durability, Options};
+#[cfg(target_os = "linux")]
+use terrane_tests::directory_in_memory;
 use terrane_workload::Random;
 
-/// In the process started by this test: the directory to write to, and the first number to write.
+/// In the process started by this test: the directory to write to, the round, and the first number to write.
 const PLACE: &str = "TERRANE_TEST_PLACE";
+const ROUND: &str = "TERRANE_TEST_ROUND";
 const FIRST: &str = "TERRANE_TEST_FIRST";
 
 /// So small that logs fill, memtables are flushed and tables merged all the time, with one file open, a
-/// few, or all of them, and files that are mapped or not.
-fn options(seed: u64) -> Options {
-    let max_open_files = [1, 3, 1000][(seed % 3) as usize];
+/// few, or all of them, and files that are mapped or not. Logs of every other round are written through memory; one in
+/// three has several windows.
+fn options(round: u64) -> Options {
+    let max_open_files = [1, 3, 1000][(round % 3) as usize];
     Options::small()
         .memtable_bytes(32 << 10)
-        .wal_file_bytes(16 << 10)
+        .wal_file_bytes([16 << 10, 16 << 10, 200 << 10][(round % 3) as usize])
         .max_open_files(max_open_files)
-        .allow_mmap_writes(seed.is_multiple_of(2))
-        .allow_mmap_reads(seed.is_multiple_of(3))
+        .allow_mmap_writes(round.is_multiple_of(2))
+        .allow_mmap_reads(round.is_multiple_of(3))
 }
 
 fn key(n: u64) -> [u8; 8] {
@@ -32,10 +37,11 @@ fn value(n: u64) -> Vec<u8> {
     n.to_le_bytes().repeat(1 + n as usize % 20)
 }
 
-fn writer(place: &Path, first: u64) -> Child {
+fn writer(place: &Path, round: u64, first: u64) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "killed_process::write_until_killed", "--nocapture"])
         .env(PLACE, place)
+        .env(ROUND, round.to_string())
         .env(FIRST, first.to_string())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -50,11 +56,21 @@ fn written(line: &str) -> Option<u64> {
 
 #[test]
 fn a_killed_process_loses_no_acknowledged_write() {
-    let dir = tempfile::tempdir().unwrap();
+    kill_and_reopen(&tempfile::tempdir().unwrap());
+}
+
+/// On a file system whose logs are mapped, whatever has the temporary files.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_process_killed_on_tmpfs_loses_no_acknowledged_write() {
+    kill_and_reopen(&directory_in_memory());
+}
+
+fn kill_and_reopen(dir: &TempDir) {
     let mut random = Random(7);
     let mut next = 0;
     for round in 0..6 {
-        let mut child = writer(dir.path(), next);
+        let mut child = writer(dir.path(), round, next);
         let until = next + 1 + random.below(3000);
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let reported = lines.by_ref().filter_map(|line| written(&line)).find(|n| *n >= until);
@@ -63,7 +79,8 @@ fn a_killed_process_loses_no_acknowledged_write() {
         child.wait().unwrap();
         // The last number it reported, and the one it may have written without reporting it.
         let reported = lines.filter_map(|line| written(&line)).last().or(reported).unwrap();
-        let db = Db::open(dir.path(), options(round)).unwrap();
+        // What was written through memory is continued by calls, and the other way round.
+        let db = Db::open(dir.path(), options(round + 1)).unwrap();
         assert_eq!(db.check().unwrap().damage, []);
         let rows = db.default_keyspace();
         let found = count(&rows);
@@ -84,8 +101,8 @@ fn count(rows: &terrane::Keyspace) -> u64 {
 #[test]
 fn write_until_killed() {
     let Some(place) = std::env::var_os(PLACE) else { return };
-    let first = std::env::var(FIRST).unwrap().parse().unwrap();
-    let db = Db::open(Path::new(&place), options(first)).unwrap();
+    let [round, first] = [ROUND, FIRST].map(|name| std::env::var(name).unwrap().parse().unwrap());
+    let db = Db::open(Path::new(&place), options(round)).unwrap();
     let rows = db.default_keyspace();
     let mut out = std::io::stdout().lock();
     for n in first.. {

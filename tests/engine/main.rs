@@ -5,7 +5,7 @@
 //! * Crashes: [`crash`] cuts power at every storage operation, [`recovery_cut`] while recovery runs,
 //!   [`compact_range_cut`] while a range is compacted, [`close_cut`] while a close flushes,
 //!   [`dropped_keyspaces`] while keyspaces are dropped;
-//!   [`killed_process`] ends the process.
+//!   [`killed_process`] ends the process. [`mapped_logs`] fills a disk under logs that are mapped.
 //!   [`durability_rules`] shows that these tests notice each broken rule.
 //! * Histories: [`histories`] has crashes, failures, threads and openings together, at random.
 //! * I/O failures: [`io_failures`], [`recovery_faults`], [`silent_faults`], [`many_tables`].
@@ -40,6 +40,8 @@ mod life;
 mod liveness;
 mod lost_commits;
 mod many_tables;
+#[cfg(target_os = "linux")]
+mod mapped_logs;
 mod merges;
 mod model;
 mod newer_format;

@@ -84,6 +84,8 @@ impl Pair {
         match self.random.below(40) {
             0 => Vec::new(),
             1 => vec![0xff; 3],
+            // Memtables and tables have many versions of it.
+            2..10 => b"k001".to_vec(),
             _ => format!("k{:03}", self.random.below(150)).into_bytes(),
         }
     }

@@ -10,8 +10,8 @@ use terrane::table::{Compression, TableOptions};
 use terrane::version::VersionSet;
 use terrane::{Db, Options, Result};
 use terrane_policy::{
-    Adversarial, FilterBits, Fluid, LazyLeveled, Leveled, LeveledFull, PTier, PolicyOptions,
-    Spooky, Tiered, TieredFull, Universal, presets,
+    Adversarial, EcoTune, FilterBits, Fluid, LazyLeveled, Leveled, LeveledFull, PTier,
+    PolicyOptions, Spooky, Tiered, TieredFull, Universal, presets,
 };
 use terrane_workload::Random;
 
@@ -289,7 +289,7 @@ fn made_policies(level_base_bytes: u64, target_file_bytes: u64) -> Vec<PolicyOpt
     ];
     for preset in presets() {
         // The last of the list: the others keep their places, and so their seeds.
-        let is_last = ["ptier", "fluid"].contains(&preset.name);
+        let is_last = ["ptier", "fluid", "ecotune"].contains(&preset.name);
         if !is_last && policies.iter().all(|policy| policy.name() != preset.name) {
             let options = PolicyOptions::preset(preset.name);
             policies.extend(options.map(|p| p.sized(level_base_bytes, target_file_bytes)));
@@ -317,6 +317,12 @@ fn made_policies(level_base_bytes: u64, target_file_bytes: u64) -> Vec<PolicyOpt
         level_base_bytes,
         target_file_bytes,
         ..Fluid::default()
+    }));
+    policies.push(PolicyOptions::EcoTune(EcoTune {
+        size_ratio,
+        level_base_bytes,
+        target_file_bytes,
+        ..EcoTune::default()
     }));
     policies
 }

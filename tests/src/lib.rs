@@ -32,3 +32,13 @@ pub mod workload;
 pub fn full() -> bool {
     std::env::var_os("TERRANE_FULL").is_some_and(|v| v != "0")
 }
+
+/// A temporary directory in memory, on a file system whose logs are mapped, if the system has one.
+///
+/// # Panics
+/// Where no directory can be made.
+#[must_use]
+pub fn directory_in_memory() -> tempfile::TempDir {
+    let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+    dir.expect("a place for temporary files")
+}

@@ -418,6 +418,23 @@ export interface Fluid {
   pagePercent?: number;
 }
 
+/** Runs above one large level, merged as costs least for the reads and writes that it sees, by dynamic programming. In the build with all policies. */
+export interface Ecotune {
+  policy: "ecotune";
+  /** Least size of the last level divided by that of the runs above it. From 1 to 64. Default: 4. */
+  sizeRatio?: number;
+  /** Most recent operations for which merges are decided. From 1024 to 1099511627776. Default: 1048576. */
+  windowOperations?: number;
+  /** Cost of a page that is merged, in percent of a block that is read at random, where they are not measured. From 1 to 1000. Default: 100. */
+  pagePercent?: number;
+  /** Least bytes of level 0 that are compacted at once, and the unit of capacities. From 1024 to 1099511627776. Default: 4194304. */
+  levelBaseBytes?: number;
+  /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
+  targetFileBytes?: number;
+  /** Division of filter memory among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
+  filters?: "uniform" | "monkey" | "dynamic";
+}
+
 /** A policy with its parameters; those left out have their defaults. */
 export type PolicyOptions =
   | Leveled
@@ -435,7 +452,8 @@ export type PolicyOptions =
   | Minlatency
   | Bucket
   | Ptier
-  | Fluid;
+  | Fluid
+  | Ecotune;
 
 /** A policy, by its name alone or with parameters. */
 export type Policy = PolicyOptions["policy"] | PolicyOptions;

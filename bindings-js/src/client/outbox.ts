@@ -32,7 +32,7 @@ export interface Call {
 interface Group {
   /** Kind of call: calls of one kind join. */
   kind: string;
-  /** The call of their operation. */
+  /** The call that sends their operation. */
   call: Call;
   encoder: Encoder;
   /** The end of each call's bytes. */
@@ -42,7 +42,7 @@ interface Group {
   reply: Promise<unknown>;
   /** The values that a lookup found, once they are decoded. */
   values?: ByteList;
-  /** The first call, a lookup of one key, until another joins it: it is sent as it is. */
+  /** The lookup of one key that started the group; undefined once another call has joined it. */
   lone?: Lookup | undefined;
 }
 
@@ -115,7 +115,7 @@ export class Outbox {
     return decodeFound(group, at, first, keys, encoding, found as Uint8Array | Outcome[]);
   }
 
-  /** Adds a lookup of a key; resolves to its value. */
+  /** Adds a lookup of one key; resolves to its value. */
   async get<E extends Encoding>(
     keyspace: number,
     snapshot: number,
@@ -184,7 +184,7 @@ export class Outbox {
     return { group, at: group.ends.push(group.encoder.length) - 1 };
   }
 
-  /** Starts a group; the operation is that of its call. */
+  /** Starts a group with a call of `operation`. */
   #start(kind: string, encoder: Encoder, operation: Operation): Group {
     if (this.#closed !== undefined) throw this.#closed;
     this.#endGroup();
@@ -219,17 +219,17 @@ export class Outbox {
   }
 }
 
-/** The kind of lookups in a keyspace, now or at a snapshot. */
+/** Returns the kind of lookups in a keyspace, now or at a snapshot. */
 function kindOf(keyspace: number, snapshot: number): string {
   return `get ${keyspace} ${snapshot}`;
 }
 
-/** Whether a key is text that surely fits: no other needs a check beyond that. */
+/** Whether a key is well-formed text whose bytes surely fit: no further check can reject it. */
 function isShortText(key: Bytes): key is string {
   return typeof key === "string" && UTF8_MAX * key.length <= MAX_KEY_BYTES && isWellFormed(key);
 }
 
-/** Decodes a call's values: the group's from `first` on, or those of its own outcome. */
+/** Decodes a call's values: the group's from number `first`, or those of the call's own outcome. */
 function decodeFound<E extends Encoding>(
   group: Group,
   at: number,

@@ -78,14 +78,14 @@ export function encodeKey(key: Bytes): Uint8Array<ArrayBuffer> {
   return encodeBytes("key", key, MAX_KEY_BYTES);
 }
 
-/** Whether what is encoded is text, JSON among it. */
+/** Whether an encoding is one of text, as JSON is. */
 export function isText(encoding: Encoding): boolean {
   return encoding === "utf8" || encoding === "json";
 }
 
 /**
- * Decodes a key or a value; bytes that are not in the encoding are never turned into something else. Where the encoding
- * is one of text, they may be decoded to that already.
+ * Decodes a key or a value; bytes that are not in the encoding are never turned into something else. An encoding of
+ * text takes text as well as its bytes.
  */
 export function decode<E extends Encoding>(
   bytes: Uint8Array<ArrayBuffer> | string,

@@ -33,8 +33,9 @@ const EXPIRY = 8;
 /** The size of a length that is not a varint. */
 const FIXED = 4;
 
-/** The size of the first buffer, and what stands for it until there is one. */
+/** The size of the first buffer that is allocated. */
 const MIN_BYTES = 256;
+/** The buffer of an encoder that has encoded nothing. */
 const EMPTY = new Uint8Array();
 
 /** The longest value that expires. */

@@ -1,7 +1,7 @@
 /**
- * Messages between a page and its own worker. To clone objects takes as long as all else that a page's code does for a
- * get, so the message of a single lookup or write, and of a single reply, is an array of its fields. All others are
- * arrays of requests or of replies.
+ * Messages between a page and its own worker. Cloning objects takes as long as everything else that a page's code does
+ * for a get, so the message of a single lookup or write, and of a single reply, is an array of its fields. All others
+ * are arrays of requests or of replies.
  */
 
 import type { Reply, Request } from "./protocol.ts";

@@ -197,11 +197,12 @@ export interface Grouped {
   ends?: Uint32Array | undefined;
 }
 
-/** A key that is looked up alone. */
+/** The lookup of a single key. */
 export interface Lookup {
   keyspace: number;
   snapshot: number;
   key: string;
+  /** Whether the value will be read as text. */
   text: boolean;
 }
 
@@ -212,7 +213,7 @@ export type Operation =
   | ({ op: "write"; batch: Uint8Array; sync: boolean } & Grouped & Numbered)
   /** Looks up the keys of one or several calls. */
   | ({ op: "get"; keyspace: number; snapshot: number; keys: Uint8Array } & Grouped)
-  /** Looks up one key; the reply has its value as text if that is asked for and possible, else in bytes. */
+  /** Looks up one key; the reply has its value as `text` if it is valid UTF-8, otherwise in bytes. */
   | ({ op: "lookup" } & Lookup)
   /** Starts a scan under a number. */
   | ({ op: "scan"; scan: number } & ScanRequest)

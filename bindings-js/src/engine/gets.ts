@@ -32,7 +32,7 @@ export class Gets {
   ): Decoded<E> | undefined {
     const text = toContent("key", key);
     const bytes = maxByteLength("key", text, MAX_KEY_BYTES);
-    const value = this.#lookups.place(keyspace, snapshot, bytes, (memory, at) =>
+    const value = this.#lookups.view(keyspace, snapshot, bytes, (memory, at) =>
       encodeInto("key", text, MAX_KEY_BYTES, memory, at),
     );
     if (value === undefined) return undefined;

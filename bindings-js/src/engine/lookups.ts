@@ -1,4 +1,4 @@
-/** Lookups of single keys: a key is written into the module's memory, and its value is read there. */
+/** Lookups of single keys, which write a key into the module's memory and read its value there. */
 
 import type { Store } from "../../wasm/terrane.js";
 import { UTF8_MAX, writeAscii } from "../codec/utf8.ts";
@@ -7,7 +7,10 @@ import type { Engine } from "./engine.ts";
 /** The size of the length that precedes a value. */
 const LENGTH_BYTES = 4;
 
-/** Up to this length characters take less time than a decoder, whose code has left the caches between two messages. */
+/**
+ * The length up to which a value is read character by character. A decoder takes longer there, since its code has left
+ * the processor's caches between two messages.
+ */
 const SHORT = 256;
 
 const encoder = new TextEncoder();
@@ -26,20 +29,20 @@ export class Lookups {
     this.#view = view;
   }
 
-  /** Returns the value of a key, as text if that is asked for and possible. */
+  /** Returns the value of a key: as `text` if it is valid UTF-8, otherwise in bytes. */
   find(
     keyspace: number,
     snapshot: number,
     key: string,
     text: boolean,
   ): string | Uint8Array | undefined {
-    const value = this.place(keyspace, snapshot, UTF8_MAX * key.length, (memory, at) =>
+    const value = this.view(keyspace, snapshot, UTF8_MAX * key.length, (memory, at) =>
       encodeText(key, memory, at),
     );
     if (value === undefined || !text) return value?.slice();
     if (value.length <= SHORT && isAscii(value)) return String.fromCharCode(...value);
     try {
-      // What is shared cannot be decoded.
+      // A decoder takes no shared memory.
       return decoder.decode(value.buffer instanceof ArrayBuffer ? value : value.slice());
     } catch {
       return value.slice();
@@ -47,10 +50,10 @@ export class Lookups {
   }
 
   /**
-   * Returns the value of the key that `encode` writes into memory, at most `bytes` long; it stays there until the next
-   * call of the module.
+   * Returns a view of the value of a key in the module's memory, valid until the module's next call. `encode` writes
+   * the key, which takes at most `bytes`, and returns its length.
    */
-  place(
+  view(
     keyspace: number,
     snapshot: number,
     bytes: number,
@@ -83,7 +86,7 @@ function isAscii(bytes: Uint8Array): boolean {
 /** Writes text at `at`; returns its length. */
 function encodeText(text: string, memory: Uint8Array, at: number): number {
   if (writeAscii(text, memory, at) === text.length) return text.length;
-  // What is shared cannot be encoded into.
+  // An encoder takes no shared memory.
   const bytes = encoder.encode(text);
   memory.set(bytes, at);
   return bytes.length;

@@ -16,7 +16,7 @@ export class Lookups {
     this.#gets = new Gets({ module, call: (body) => engine.call(body, view) });
   }
 
-  /** Returns the value of a key, as text if that is asked for and possible. */
+  /** Returns the value of a key: as `text` if it is valid UTF-8, otherwise in bytes. */
   find(
     keyspace: number,
     snapshot: number,

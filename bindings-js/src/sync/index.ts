@@ -78,6 +78,11 @@ export async function destroy(
 function checkWorker(): void {
   checkPrivateFiles();
   if (!("createSyncAccessHandle" in FileSystemFileHandle.prototype)) {
-    throw unavailable("this is no dedicated worker");
+    // A browser without synchronous files has them nowhere; others have them in dedicated workers.
+    const isDedicated = "DedicatedWorkerGlobalScope" in globalThis;
+    const why = isDedicated
+      ? "the browser has no synchronous files"
+      : "this is no dedicated worker";
+    throw unavailable(why);
   }
 }

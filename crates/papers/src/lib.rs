@@ -16,6 +16,7 @@
 pub mod bucketlsm;
 pub mod cases;
 mod earlier;
+pub mod ecotune;
 mod figure;
 pub mod fluid;
 mod page;
@@ -139,6 +140,7 @@ pub const PAPERS: &[Paper] = &[
     ptierdb::PAPER,
     bucketlsm::PAPER,
     fluid::PAPER,
+    ecotune::PAPER,
 ];
 
 /// The scale of a simulation.

@@ -104,6 +104,8 @@ impl Scaled {
             device: self.device(),
             subcompaction_bytes: self.buffer(),
             window: WINDOW_BUFFERS * self.buffer_entries,
+            // The papers' stores fetch a block of each run when a scan starts, unless a figure says otherwise.
+            lazy_scans: !scans(&workload),
             workload,
             ..Config::default()
         }
@@ -113,6 +115,12 @@ impl Scaled {
     pub(crate) fn at_rest(self, policy: PolicyOptions, workload: Workload) -> Config {
         Config { log: false, ..self.config(policy, workload.at_rate(1e-3)) }
     }
+}
+
+/// Whether any client of a workload scans.
+fn scans(workload: &Workload) -> bool {
+    let mut clients = workload.phases.iter().flat_map(|phase| &phase.clients);
+    clients.any(|clients| clients.mix.scan > 0.0)
 }
 
 /// Files of any size.

@@ -3,7 +3,6 @@
 use terrane_table::file::File;
 
 /// No mapping.
-#[derive(Default)]
 pub struct WriteMapping(());
 
 impl WriteMapping {
@@ -14,19 +13,7 @@ impl WriteMapping {
     }
 
     /// Returns `false`: nothing is written.
-    pub fn write(&mut self, _: &[u8], _offset: u64) -> bool {
+    pub fn append(&mut self, _head: &[u8], _rest: &[u8], _offset: u64) -> bool {
         false
-    }
-
-    /// Returns `false`: there is no mapping.
-    #[must_use]
-    pub fn is_some(&self) -> bool {
-        false
-    }
-
-    /// Returns no mapping.
-    #[must_use]
-    pub fn take(&mut self) -> Self {
-        WriteMapping(())
     }
 }

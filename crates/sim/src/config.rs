@@ -72,8 +72,7 @@ pub struct Config {
     /// for files that are read past it. The engine has no such cache in a browser.
     pub page_cache_bytes: u64,
     /// Whether a range read leaves tables alone whose first key it does not come to, as the engine does, which has that
-    /// key from elsewhere than from the table. If not, it reads a block of each run, as those of the papers' stores do
-    /// unless they say otherwise.
+    /// key from elsewhere than from the table. If not, it reads a block of each run.
     pub lazy_scans: bool,
     /// Whether writes are also logged. The log takes device time and flash; it does not count towards
     /// the tree's amplification.
@@ -126,7 +125,7 @@ impl Default for Config {
             filter_bits_per_key: 10.0,
             cache_bytes: 8 << 20,
             page_cache_bytes: 0,
-            lazy_scans: false,
+            lazy_scans: true,
             log: true,
             device: Device::default(),
             measured_costs: false,

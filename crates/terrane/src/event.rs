@@ -1,6 +1,6 @@
 //! The stream of events to a listener. The events are declared in `crates/policy/src/event.rs`.
 
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::{ArcSwap, Mutex, lock};
 use std::sync::{Arc, OnceLock};
 
@@ -18,8 +18,10 @@ pub(crate) type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 /// Destination of a store's events.
 pub(crate) struct EventStream {
     listener: ArcSwap<Option<Listener>>,
-    /// Whether there is a listener, which gets and writes ask.
-    heard: AtomicBool,
+    /// Held while the listener is replaced: of several callers at once, each counts what it changes.
+    replacing: Mutex<()>,
+    /// Number of times that listening started or stopped: odd while there is a listener, which gets and writes ask.
+    heard: AtomicU32,
     clock: OnceLock<Clock>,
     /// Time on the clock when the engine got it.
     began: AtomicU64,
@@ -30,8 +32,9 @@ pub(crate) struct EventStream {
 impl EventStream {
     pub fn new(listener: Option<Listener>) -> Self {
         EventStream {
-            heard: AtomicBool::new(listener.is_some()),
+            heard: AtomicU32::new(listener.is_some().into()),
             listener: ArcSwap::from_pointee(listener),
+            replacing: Mutex::new(()),
             clock: OnceLock::new(),
             began: AtomicU64::new(0),
             latest: Mutex::new(0),
@@ -39,9 +42,10 @@ impl EventStream {
     }
 
     pub fn set_listener(&self, listener: Option<Listener>) {
-        let is_heard = listener.is_some();
+        let _one = lock(&self.replacing);
+        let changes = listener.is_some() != self.is_heard();
         self.listener.store(Arc::new(listener));
-        self.heard.store(is_heard, Ordering::Release);
+        self.heard.fetch_add(changes.into(), Ordering::Release);
     }
 
     /// Takes the clock, unless it has one.
@@ -60,6 +64,12 @@ impl EventStream {
     /// Whether anyone listens.
     #[inline]
     pub fn is_heard(&self) -> bool {
+        self.heard.load(Ordering::Acquire) & 1 != 0
+    }
+
+    /// Returns a number that changes where nobody listened for a while.
+    #[cfg(feature = "all")]
+    pub fn listening(&self) -> u32 {
         self.heard.load(Ordering::Acquire)
     }
 

@@ -35,6 +35,8 @@ pub fn build(workspace: &Workspace) -> Result<()> {
     setup::ensure(workspace, &[&DEMO])?;
     let modules = wasm::site(workspace, wasm::Profile::Release)?;
     let mut inputs = DEMO.sources(workspace)?;
+    // The chapters have numbers of the papers.
+    inputs.push(workspace.path("docs/papers"));
     inputs.push(workspace.path("bindings-js/dist"));
     inputs.push(workspace.path("bindings-js/wasm"));
     inputs.extend(modules);

@@ -5,22 +5,29 @@ use crate::workspace::Workspace;
 use anyhow::Result;
 use std::process::ExitCode;
 
-/// Prints one row a need. Success when all are met.
+/// Prints one row a need. Success when all are met but optional ones.
 ///
 /// # Errors
 /// None at present.
 pub fn run(workspace: &Workspace) -> Result<ExitCode> {
-    let mut missing = Vec::new();
+    let (mut missing, mut absent) = (Vec::new(), Vec::new());
     println!("  {:<7} {:<28} {:<12} found", "", "what", "wanted");
     for need in setup::all() {
         let (state, found) = match need.found(workspace) {
             Ok(found) => ("ok", found),
+            Err(found) if need.is_optional() => {
+                absent.push(format!("  {}: {}", need.name(), need.remedy(workspace)));
+                ("absent", found)
+            }
             Err(found) => {
                 missing.push(format!("  {}: {}", need.name(), need.remedy(workspace)));
                 ("MISSING", found)
             }
         };
         println!("  {state:<7} {:<28} {:<12} {found}", need.name(), need.wanted(workspace));
+    }
+    if !absent.is_empty() {
+        println!("\nWhat needs these is left out without them:\n{}", absent.join("\n"));
     }
     if missing.is_empty() {
         return Ok(ExitCode::SUCCESS);

@@ -8,6 +8,7 @@ mod addon;
 mod api;
 mod bench;
 mod browser;
+mod browser_tests;
 mod debian;
 mod demo;
 mod doctor;
@@ -36,6 +37,7 @@ mod test_counts;
 mod tidy;
 mod wasm;
 mod wasm_bytes;
+mod webkit;
 mod workspace;
 
 use anyhow::Result;

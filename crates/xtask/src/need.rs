@@ -15,4 +15,8 @@ pub trait Need {
     fn remedy(&self, workspace: &Workspace) -> String;
     /// Installs it, where this repository does that.
     fn install(&self, workspace: &Workspace) -> Result<()>;
+    /// Whether the commands do without it, and leave out what needs it.
+    fn is_optional(&self) -> bool {
+        false
+    }
 }

@@ -5,6 +5,7 @@
 //! 3. It looks again: an installer that says yes is not believed.
 
 use crate::need::Need;
+use crate::webkit::WebKit;
 use crate::workspace::Workspace;
 use crate::{browser, node, program, rust};
 use anyhow::{Result, bail};
@@ -29,6 +30,7 @@ pub fn all() -> Vec<Box<dyn Need>> {
     }
     needs.push(Box::new(browser::CHROMIUM));
     needs.push(Box::new(browser::FIREFOX));
+    needs.push(Box::new(WebKit));
     for program in [program::CURL, program::OPENSSL, program::REDIS_CLI] {
         needs.push(Box::new(program));
     }
@@ -38,15 +40,20 @@ pub fn all() -> Vec<Box<dyn Need>> {
 /// Installs everything that is missing.
 ///
 /// # Errors
-/// All that could not be installed, each with its remedy.
+/// All that could not be installed, each with its remedy, but for what is optional, which is printed.
 pub fn ensure_all(workspace: &Workspace) -> Result<()> {
-    let failures: Vec<String> = all()
-        .iter()
-        .filter_map(|need| ensure(workspace, &[need.as_ref()]).err())
-        .map(|error| format!("{error:#}"))
-        .collect();
+    let (mut failures, mut left_out) = (Vec::new(), Vec::new());
+    for need in all() {
+        if let Err(error) = ensure(workspace, &[need.as_ref()]) {
+            let list = if need.is_optional() { &mut left_out } else { &mut failures };
+            list.push(format!("{error:#}"));
+        }
+    }
+    for error in &left_out {
+        println!("left out: {error}");
+    }
     if failures.is_empty() {
-        println!("Everything is installed.");
+        println!("Everything {}is installed.", if left_out.is_empty() { "" } else { "else " });
         return Ok(());
     }
     bail!("{}", failures.join("\nerror: "))

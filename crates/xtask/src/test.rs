@@ -4,10 +4,10 @@
 //! 2. Three run at a time ([`lanes`]), and all are run but those that rest on one that failed.
 //! 3. A table, the names of all failed tests, and one line, `N passed, N failed`, end the run.
 
-use crate::browser::{Browser, CHROMIUM, FIREFOX};
+use crate::browser_tests as browsers;
 use crate::lanes::{self, Lane, Outcome, Task};
 use crate::need::Need;
-use crate::node::{self, BINDINGS, BUNDLERS, CHECKS, CLIENTS, COMPARISON, E2E, LEVEL, Packages};
+use crate::node::{self, BINDINGS, CLIENTS, COMPARISON, Packages};
 use crate::program::{CURL, OPENSSL, REDIS_CLI};
 use crate::progress::{self, seconds};
 use crate::rust::{CLIPPY, CargoDeny, RUSTFMT, Toolchain, WasmTarget};
@@ -27,8 +27,8 @@ use std::time::Duration;
 pub enum Part {
     /// The Rust tests
     Rust,
-    /// The browser build, and the tests that npm runs: of the package, in Chromium and Firefox, and of the server's
-    /// clients
+    /// The browser build, and the tests that npm runs: of the package, in Chromium, Firefox and WebKit, and of the
+    /// server's clients
     Browser,
     /// Format, lints and documentation
     Lint,
@@ -86,7 +86,7 @@ const fn suite(step: Step) -> Step {
 
 /// In the order in which the first two lanes take them: what others wait for, and what takes longest. The third
 /// starts at the end, but not with an installation, for which the browser build would wait.
-const STEPS: [Step; 23] = [
+const STEPS: [Step; 24] = [
     quick("tidy", Part::Lint, tidy),
     quick("format", Part::Lint, format),
     suite(quick("Rust tests", Part::Rust, rust_tests)),
@@ -97,10 +97,14 @@ const STEPS: [Step; 23] = [
     step("promtool", Part::Rust, foreign::promtool),
     quick(BUILD, Part::Browser, wasm_build),
     Step { after: &[BUILD], ..step(DEMO, Part::Browser, demo_build) },
-    Step { after: &[DEMO], ..suite(step("tests in Chromium", Part::Browser, chromium_tests)) },
-    Step { after: &[DEMO], ..suite(step("tests in Firefox", Part::Browser, firefox_tests)) },
-    Step { after: &[DEMO], ..suite(step("visualizer", Part::Browser, visualizer_tests)) },
-    Step { after: &[BUILD], ..suite(step("packed package", Part::Browser, packed_package)) },
+    Step {
+        after: &[DEMO],
+        ..suite(step("tests in Chromium", Part::Browser, browsers::in_chromium))
+    },
+    Step { after: &[DEMO], ..suite(step("tests in Firefox", Part::Browser, browsers::in_firefox)) },
+    Step { after: &[DEMO], ..suite(step("visualizer", Part::Browser, browsers::of_visualizer)) },
+    Step { after: &[DEMO], ..suite(step("tests in WebKit", Part::Browser, browsers::in_webkit)) },
+    Step { after: &[BUILD], ..suite(step("packed package", Part::Browser, browsers::of_package)) },
     Step { after: &[BUILD], ..step("simulator", Part::Browser, site_module_tests) },
     Step { after: &[BUILD], ..suite(quick("npm package", Part::Browser, package_tests)) },
     Step { after: &[BUILD], ..suite(step("addon of Node", Part::Browser, addon_tests)) },
@@ -111,6 +115,8 @@ const STEPS: [Step; 23] = [
     step("documentation", Part::Lint, documentation),
     step("oldest compiler", Part::Lint, oldest_compiler),
 ];
+/// The output of a step that has not run, followed by the reason.
+pub const SKIPPED: &str = "skipped: ";
 const BUILD: &str = "browser build";
 const DEMO: &str = "demo build";
 
@@ -220,6 +226,7 @@ fn summary<'a>(results: impl Iterator<Item = (&'a str, &'a Outcome, Duration)>) 
     for (name, outcome, elapsed) in results {
         let (word, note) = match outcome {
             Outcome::Passed(output) => match output.lines().filter_map(passed_in).sum::<u64>() {
+                0 if output.starts_with(SKIPPED) => ("skipped", output[SKIPPED.len()..].into()),
                 0 => ("passed", String::new()),
                 tests => ("passed", format!("{tests} tests")),
             },
@@ -407,7 +414,7 @@ fn site_module_tests(run: &Run) -> Result<String> {
 /// features of its dependencies, and so need another build of the engine. Beside `contract`, since
 /// what procedural macros and wasm-bindgen have in common is compiled otherwise where only macros need
 /// it, and with it all that has a macro.
-fn command_line(run: &Run) -> Result<PathBuf> {
+pub fn command_line(run: &Run) -> Result<PathBuf> {
     let tests = ["test", "--no-run", "--test", "cli", "--test", "contract"];
     let mut command = run.workspace.cargo(&tests);
     command.args(TESTED).args(TESTING);
@@ -452,35 +459,6 @@ fn publishing(run: &Run) -> Result<String> {
     let arguments = ["publish", "--workspace", "--dry-run", "--no-verify", "--allow-dirty"];
     run.with(&[], "cargo publish --dry-run", run.workspace.cargo(&arguments))?;
     run.npm(BINDINGS, &["publish", "--dry-run"])
-}
-
-/// The tarball in projects of its users.
-fn packed_package(run: &Run) -> Result<String> {
-    for package in [CHECKS].iter().chain(&BUNDLERS) {
-        setup::ensure(run.workspace, &[&node::Node, &node::Npm, package])?;
-    }
-    browser_tests(run, &CHROMIUM, "packages")
-}
-
-fn chromium_tests(run: &Run) -> Result<String> {
-    browser_tests(run, &CHROMIUM, "test")
-}
-
-fn visualizer_tests(run: &Run) -> Result<String> {
-    browser_tests(run, &CHROMIUM, "visualizer")
-}
-
-fn firefox_tests(run: &Run) -> Result<String> {
-    browser_tests(run, &FIREFOX, "firefox")
-}
-
-/// Runs that script of the browser tests.
-fn browser_tests(run: &Run, browser: &Browser, script: &str) -> Result<String> {
-    setup::ensure(run.workspace, &[&node::Node, &node::Npm, &LEVEL, &E2E, browser])?;
-    let mut command = run.workspace.npm(E2E.folder, &["run", script]);
-    command.env(browser.variable, browser.executable(run.workspace)?);
-    command.env("TERRANE", command_line(run)?);
-    run.with(&[], &format!("npm run {script} in tests/e2e"), command)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ import type { Component } from "svelte";
 import type { Settings } from "../source/settings.ts";
 import type { SightName } from "../timeline/sights.ts";
 import type { Measured } from "./measure.ts";
+import type { PaperFolder } from "./papers/load.ts";
 
 /** One thing that the reader predicts, and that is then measured. */
 export interface Prediction {
@@ -58,7 +59,7 @@ export interface Chapter {
     /** Something else to try, on a recording with a change. */
     vary?: { say: string; settings: Partial<Settings> };
   };
-  /** The folder of docs/papers that has the paper's own figures. */
-  report?: string;
+  /** The folder of docs/papers that has the paper's own figures, of which some are shown. */
+  report?: PaperFolder;
   reference: string;
 }

@@ -1,7 +1,7 @@
 /** A chapter as slides: its text, its example, its recording and its question. */
 
 /** Parts of a chapter that fill a screen each, in their order. */
-const SLIDES = ".chapter article, .figure, .watch, .question";
+const SLIDES = ".chapter article, .figure, .watch, .question, .paper";
 
 /** Distance from the upper edge at which a slide counts as shown, in pixels. */
 const NEAR = 40;

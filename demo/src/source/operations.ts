@@ -1,6 +1,6 @@
 /** The operations of a recording on the engine: the same for the same settings. */
 
-import { PREFIXES, type Settings } from "./settings.ts";
+import { INSERTS, PREFIXES, type Settings } from "./settings.ts";
 
 /** A write of the application. */
 export type Write =
@@ -21,7 +21,7 @@ export function* operationsOf(settings: Settings): Generator<Operation> {
   const { load, operations, workload } = settings;
   const draw = random(settings.seed);
   const value = values(settings.valueBytes, draw);
-  const inOrder = ["ascending", "shifting", "hot"].includes(workload);
+  const inOrder = ["ascending", "shifting", "hot", "growing"].includes(workload);
   const hex = (number: number, digits: number) => number.toString(16).padStart(digits, "0");
   const key = (number: number) =>
     (workload === "prefixes" ? hex(number % PREFIXES, 2) : "") +
@@ -30,6 +30,7 @@ export function* operationsOf(settings: Settings): Generator<Operation> {
     yield { type: "put", key: key(number), value: value() };
   }
   const zipf = 1 / (1 - EXPONENT);
+  let keys = load;
   for (let number = 0; number < operations; number++) {
     const range = Math.floor((number / operations) * RANGES);
     const chosen = {
@@ -37,11 +38,14 @@ export function* operationsOf(settings: Settings): Generator<Operation> {
       prefixes: () => draw(),
       deletes: () => draw(),
       mixed: () => draw(),
-      ascending: () => 1 + number / load,
+      // Halfway between two keys: rounding gives each number its own.
+      ascending: () => 1 + (number + 0.5) / load,
       // The inverse of the law's cumulative distribution, for numbers between 0 and 1.
       zipf: () => draw() ** zipf,
       // The same from the last key down: the least number would be the key after it.
       hot: () => 1 - Math.max(draw() ** zipf, 1 / load),
+      growing: () =>
+        (draw() < INSERTS ? keys++ + 0.5 : keys * (1 - Math.max(draw() ** zipf, 1 / keys))) / load,
       shifting: () => (draw() < HOT ? (range + draw()) / RANGES : draw()),
     }[workload]();
     const at = key(Math.floor(chosen * load));

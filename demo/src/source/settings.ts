@@ -13,6 +13,7 @@ export const WORKLOADS = {
   uniform: "uniform updates",
   zipf: "skewed updates",
   hot: "updates, most of late keys",
+  growing: "updates, most of late keys, and inserts",
   shifting: "updates of shifting ranges",
   ascending: "ascending inserts",
   deletes: "updates and deletes",
@@ -21,10 +22,13 @@ export const WORKLOADS = {
 } as const;
 
 /** Those whose keys are loaded in order. */
-const ASCENDING: ReadonlySet<string> = new Set(["ascending", "shifting", "hot"]);
+const ASCENDING: ReadonlySet<string> = new Set(["ascending", "shifting", "hot", "growing"]);
 
 /** Share of deletes, in the workload that has some. */
 export const DELETES = 0.3;
+
+/** Share of inserts, in the workload in which keys are inserted beside updates. */
+export const INSERTS = 0.25;
 
 /** Prefixes of two bytes, of the workload that has some. */
 export const PREFIXES = 48;
@@ -81,22 +85,25 @@ export const DEFAULTS: Settings = {
 
 /**
  * Settings of a new visitor: writes arrive no faster than the device can merge them down, the last level fills, and
- * levels are taller at the keys that most writes are to.
+ * levels are taller at the keys that most writes are to. Values are large, so that few operations make a tree of three
+ * levels: the whole recording is simulated before a visitor would wait for it.
  */
 export const CALM: Settings = {
   ...DEFAULTS,
   parameters: { sizeRatio: 4 },
-  workload: "hot",
-  load: 400_000,
-  operations: 500_000,
-  rate: 20_000,
+  workload: "growing",
+  valueBytes: 16 << 10,
+  load: 16_000,
+  operations: 10_000,
+  rate: 1250,
 };
 
 /**
- * The moment that a new visitor sees first, in microseconds: all keys are loaded, updates have started, and level 1 is
- * full, so that a merge into level 2 has just started.
+ * The moment that a new visitor sees first, in microseconds: all keys are loaded, updates and inserts have started, and
+ * level 1 is full, so that a merge down to level 3 has just started. What follows grows harder: a flush, a merge in
+ * level 0, the move of tables whose keys are new, and only then a dividing merge.
  */
-export const CALM_FROM = 20_370_000;
+export const CALM_FROM = 13_210_000;
 
 /** The ranges of the numbers among the settings. */
 export const RANGES = {
@@ -135,7 +142,7 @@ const PRESETS: Record<string, Value> = {
 };
 
 /** Bytes of a memtable. */
-const BUFFER_BYTES = 4 << 20;
+export const BUFFER_BYTES = 4 << 20;
 
 /** By how much a recording on the engine is smaller: it goes at the speed of this machine. */
 const LIVE_SCALE = 4;
@@ -276,6 +283,11 @@ function clientsOf({ workload }: Settings): object {
       return { mix: { update: 1 }, choice: { by: "zipf", exponent: 0.9, "move-every": 0 } };
     case "hot":
       return { mix: { update: 1 }, choice: { by: "latest", exponent: 0.6 } };
+    case "growing":
+      return {
+        mix: { update: 1 - INSERTS, insert: INSERTS },
+        choice: { by: "latest", exponent: 0.6 },
+      };
     case "shifting":
       return { mix: { update: 1 }, choice: { by: "shifting-ranges", from: 3, to: 12, step: 3 } };
     case "ascending":

@@ -11,6 +11,19 @@ import { placesOf, type ReadPath, type Wanted } from "./read-path.ts";
 import type { Question, Reply } from "./reading-worker.ts";
 import { messageOf } from "../message.ts";
 
+const startWorker = () =>
+  new Worker(new URL("./simulation-worker.ts", import.meta.url), { type: "module" });
+
+/** A worker that was started before there was a simulation. */
+let prepared: Worker | undefined;
+
+/** Starts loading what the first simulation needs. */
+export function prepareSimulation(): void {
+  prepared ??= startWorker();
+  // The next caller gets the error if it fails.
+  simulatorModule().catch(() => undefined);
+}
+
 /** A simulation that runs in a worker of its own, ahead of the visitor. */
 export class SimulatedRecording implements Recording {
   readonly settings: Settings;
@@ -45,9 +58,8 @@ export class SimulatedRecording implements Recording {
 
   #begin(config: string, then: Start["then"]): void {
     if (this.#stopped) return;
-    const worker = new Worker(new URL("./simulation-worker.ts", import.meta.url), {
-      type: "module",
-    });
+    const worker = prepared ?? startWorker();
+    prepared = undefined;
     worker.addEventListener("message", ({ data }: MessageEvent<Told>) => this.#hear(data));
     worker.addEventListener("error", ({ message }) => {
       this.#end({ at: "failed", error: message || "The simulator's worker did not start." });

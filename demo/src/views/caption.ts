@@ -6,6 +6,7 @@ import { bytes, plural } from "../format.ts";
 import type { Bands } from "../layout/bands.ts";
 import { levelBytes, tableCount } from "../timeline/state.ts";
 import type { Player } from "./player.svelte.ts";
+import { policyName } from "./policy-names.ts";
 import { nowSentence, seconds } from "./words.ts";
 
 /** Returns the caption of what a player shows, with the bands and the ticks of its picture. */
@@ -15,7 +16,7 @@ export function captionOf(
 ): Caption {
   const { state, shown, file, recording } = player;
   const policy = file === undefined ? recording.settings.policy : state.policy?.policy;
-  const under = policy === undefined ? "" : `, under ${policy}`;
+  const under = policy === undefined ? "" : `, under ${policyName(policy)}`;
   const levels = state.levels.map((level, depth) => {
     const band = bands.levels[depth];
     return {

@@ -1,5 +1,6 @@
 /** The pace of reading: time runs from decision to decision, and holds at each while its reason is read. */
 
+import type { RecordedEvent } from "../timeline/events.ts";
 import type { Timeline } from "../timeline/timeline.ts";
 
 /** Time of the visitor from one decision to the next, in microseconds, where the speeds below allow it. */
@@ -10,6 +11,18 @@ const [CALM_APPROACH, REST] = [5e6, 4000];
 const CALM_SPEED = 0.1;
 /** Seconds of a recording in a second of the visitor on the way. */
 const [SLOWEST, FASTEST] = [0.02, 4];
+
+/** Events that are also explained to a new visitor, the first time: no decision is behind a flush or a move. */
+const LESSONS: Record<string, { sentence: string; is: (event: RecordedEvent) => boolean }> = {
+  flush: {
+    sentence: "A flush: the memtable was full, and is written as a table of level 0.",
+    is: ({ type }) => type === "flushed",
+  },
+  move: {
+    sentence: "A trivial move: these tables overlap none below, so they move down unread.",
+    is: (event) => event.type === "group-installed" && event.moved,
+  },
+};
 
 /** Time for which a reason is held, in milliseconds: a sentence, and the comparisons beside it. */
 function readingTime(reason: string): number {
@@ -32,6 +45,9 @@ export class ReadingPace {
   #calm = false;
   #rested = false;
   #heldUntil = 0;
+  /** Explanation of what is held now, if it is no decision. */
+  lesson: string | undefined;
+  readonly #lessons = new Set(Object.values(LESSONS));
 
   /** Makes time rest at first, and pass more slowly. */
   set calm(calm: boolean) {
@@ -52,8 +68,7 @@ export class ReadingPace {
       this.#heldUntil = now + REST;
     }
     if (now < this.#heldUntil) return undefined;
-    const at = timeline.find("compaction-begun", timeline.countAt(cursor), 1);
-    const next = at === undefined ? undefined : timeline.event(at);
+    const next = this.#next(timeline, cursor);
     const until = next?.micros ?? end;
     if (this.#heldUntil !== 0) {
       this.#heldUntil = 0;
@@ -62,8 +77,30 @@ export class ReadingPace {
     }
     const to = Math.min(cursor + passed * 1000 * this.speed, until);
     const arrived = to === until;
+    this.lesson = undefined;
     if (arrived && next?.type === "compaction-begun")
       this.#heldUntil = now + readingTime(next.reason);
+    else if (arrived && next !== undefined) {
+      const lesson = [...this.#lessons].find(({ is }) => is(next));
+      if (lesson !== undefined) {
+        this.#lessons.delete(lesson);
+        this.lesson = lesson.sentence;
+        this.#heldUntil = now + readingTime(lesson.sentence);
+      }
+    }
     return { cursor: to, arrived, last: next === undefined };
+  }
+
+  /** The next decision, or what is explained before it. */
+  #next(timeline: Timeline, cursor: number): RecordedEvent | undefined {
+    const from = timeline.countAt(cursor);
+    const at = timeline.find("compaction-begun", from, 1);
+    if (this.#calm) {
+      for (let i = from; i < (at ?? timeline.length); i++) {
+        const event = timeline.event(i);
+        if (event !== undefined && [...this.#lessons].some(({ is }) => is(event))) return event;
+      }
+    }
+    return at === undefined ? undefined : timeline.event(at);
   }
 }

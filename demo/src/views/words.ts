@@ -6,6 +6,7 @@ import { bytes, count, inWords, plural, time } from "../format.ts";
 import type { Answer, Place, ReadPath } from "../source/read-path.ts";
 import { treeFact } from "../timeline/facts.ts";
 import { keyText } from "./keys.ts";
+import { policyName } from "./policy-names.ts";
 import type { Compaction, Group, PlacedTable, State } from "../timeline/state.ts";
 
 /**
@@ -184,7 +185,7 @@ export function logLine(event: RecordedEvent): string | undefined {
     case "plan-refused":
       return `the plan was refused: ${event.why}`;
     case "policy-changed":
-      return `the policy is now ${event.policy.policy}`;
+      return `the policy is now ${policyName(event.policy.policy)}`;
     case "policy-state-refused":
       return `the policy's state was refused: ${bytes(event.bytes)}`;
     case "job-failed":

@@ -25,6 +25,7 @@ type Open = fn(&Settings) -> Result<Box<dyn Engine>>;
 pub const ENGINES: &[(&str, &str, Open)] = &[
     ("terrane", "terrane", terrane::open),
     ("terrane-mmap", "terrane", terrane::open_mapped),
+    ("terrane-unmapped", "terrane", terrane::open_unmapped),
     #[cfg(feature = "rocksdb")]
     ("rocksdb", "librocksdb-sys", rocksdb::open),
     #[cfg(feature = "fjall")]

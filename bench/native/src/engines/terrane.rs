@@ -17,10 +17,14 @@ pub fn open(settings: &Settings) -> Result<Box<dyn Engine>> {
     open_with(settings, Options::default())
 }
 
-/// With logs and tables mapped into memory.
+/// With tables mapped into memory as logs are.
 pub fn open_mapped(settings: &Settings) -> Result<Box<dyn Engine>> {
-    let options = Options::default().allow_mmap_writes(true).allow_mmap_reads(true);
-    open_with(settings, options)
+    open_with(settings, Options::default().allow_mmap_reads(true))
+}
+
+/// With a system call for each record of the log.
+pub fn open_unmapped(settings: &Settings) -> Result<Box<dyn Engine>> {
+    open_with(settings, Options::default().allow_mmap_writes(false))
 }
 
 fn open_with(settings: &Settings, options: Options) -> Result<Box<dyn Engine>> {

@@ -62,10 +62,12 @@ pub struct ServeArgs {
     /// Limit the memory of the store and, a quarter, of requests and replies, such as 512MiB or 2GiB
     #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = memory)]
     memory: u64,
-    /// Map files into memory, on Linux: fewer system calls, but a device that fails ends the process, as does
-    /// a full disk under btrfs
+    /// Map tables into memory, on Linux: fewer system calls, but a device that fails ends the process
     #[arg(long)]
     mmap: bool,
+    /// Write each record of the log by a system call, also where it could be written through memory
+    #[arg(long)]
+    no_mmap_writes: bool,
     /// Accept at most this many connections at both doors together
     #[arg(long, value_name = "COUNT", default_value = "10000",
           value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
@@ -183,7 +185,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     options = options.memory_bytes(engine).cache_bytes(engine / 2);
     options.feed_bytes = args.feed_bytes;
     options.allow_mmap_reads = args.mmap;
-    options.allow_mmap_writes = args.mmap;
+    options.allow_mmap_writes = !args.no_mmap_writes;
     config.http = args.http.0;
     config.resp = args.resp.0;
     config.durability = match args.durability {

@@ -8,7 +8,7 @@
 
 pub mod forms;
 pub mod mixes;
-mod setting;
+pub(crate) mod setting;
 
 pub use setting::{
     BLOCKS, BUSH, LAZY_4, LAZY_10, LEVELING_4, LEVELING_10, RUNS, THROUGHPUT, TIERING, WRITES,

@@ -31,7 +31,7 @@ pub const TIERING: &str = "tiering, T = 4";
 pub const BUSH: &str = "bush, T = 4";
 
 /// The designs that are not tuned, for this number of buffers.
-pub(super) fn designs(buffers: u64) -> [(&'static str, Tree); 6] {
+pub(crate) fn designs(buffers: u64) -> [(&'static str, Tree); 6] {
     let leveling = |ratio| Tree { size_ratios: vec![ratio], runs: vec![1], largest_runs: 1 };
     [
         (LEVELING_4, leveling(4)),
@@ -45,7 +45,7 @@ pub(super) fn designs(buffers: u64) -> [(&'static str, Tree); 6] {
 
 /// Entries of a page.
 const ENTRIES_OF_A_PAGE: f64 = 4.0;
-const PAGE: f64 = 4096.0;
+pub(crate) const PAGE: f64 = 4096.0;
 const FILTER_BITS: f64 = 10.0;
 /// Number of times that the data is overwritten: before what is measured, and with it.
 const WARM_UP: u64 = 1;
@@ -53,13 +53,13 @@ const OVERWRITES: u64 = 4;
 
 /// A store of `buffers` buffers of data.
 #[derive(Clone, Copy)]
-pub(super) struct Setting {
-    pub(super) buffers: u64,
-    store: Scaled,
+pub(crate) struct Setting {
+    pub(crate) buffers: u64,
+    pub(crate) store: Scaled,
 }
 
 impl Setting {
-    pub(super) fn new(scale: Scale) -> Self {
+    pub(crate) fn new(scale: Scale) -> Self {
         let (buffers, buffer_entries) = if scale == Scale::Ci { (200, 32) } else { (800, 64) };
         let store = Scaled {
             buffer_entries,
@@ -74,12 +74,12 @@ impl Setting {
     }
 
     /// B, a little below a buffer, so that a buffer with an overwritten entry still counts as one.
-    fn base(self) -> u64 {
+    pub(crate) fn base(self) -> u64 {
         self.store.buffer() - self.store.buffer() / 32
     }
 
     /// The store, for the closed forms, where a page that is merged has this price in blocks.
-    pub(super) fn of_the_model(self, page: f64) -> Store {
+    pub(crate) fn of_the_model(self, page: f64) -> Store {
         Store {
             buffers: self.buffers_to_hold(),
             entries_of_a_page: ENTRIES_OF_A_PAGE,
@@ -89,11 +89,11 @@ impl Setting {
     }
 
     /// The data over B.
-    pub(super) fn buffers_to_hold(self) -> f64 {
+    pub(crate) fn buffers_to_hold(self) -> f64 {
         (self.buffers * self.store.buffer()) as f64 / self.base() as f64
     }
 
-    pub(super) fn policy(self, tree: Tree) -> PolicyOptions {
+    pub(crate) fn policy(self, tree: Tree) -> PolicyOptions {
         let fluid = Fluid {
             level_base_bytes: self.base(),
             target_file_bytes: 4 * self.store.buffer(),
@@ -103,7 +103,7 @@ impl Setting {
     }
 
     /// Vertiorizon for this data, which tunes itself.
-    pub(super) fn vertiorizon(self) -> PolicyOptions {
+    pub(crate) fn vertiorizon(self) -> PolicyOptions {
         PolicyOptions::Vertiorizon(Vertiorizon {
             level_base_bytes: self.store.base(),
             target_file_bytes: 4 * self.store.buffer(),
@@ -150,7 +150,7 @@ impl Setting {
     }
 
     /// Simulates a design under a mix.
-    pub(super) fn run(
+    pub(crate) fn run(
         self,
         case: &str,
         policy: PolicyOptions,
@@ -172,7 +172,7 @@ impl Setting {
     }
 
     /// Describes the simulation.
-    pub(super) fn words(self) -> String {
+    pub(crate) fn words(self) -> String {
         format!(
             "{} buffers of {} entries of 1 KiB, each for {:.0} of 2 MiB; filters of {FILTER_BITS} bits, no cache. \
              All keys are loaded, then overwritten uniformly: once before what is measured, and \
@@ -186,16 +186,16 @@ impl Setting {
 
 /// Measurements of a design.
 #[derive(Clone, Copy)]
-pub(super) struct Measured {
-    pub(super) writes: f64,
-    pub(super) runs: f64,
-    pub(super) blocks: f64,
-    pub(super) throughput: f64,
+pub(crate) struct Measured {
+    pub(crate) writes: f64,
+    pub(crate) runs: f64,
+    pub(crate) blocks: f64,
+    pub(crate) throughput: f64,
 }
 
 impl Measured {
     /// Adds some of them to a figure.
-    pub(super) fn add(self, figure: &mut Figure, case: &str, measures: &[&'static str]) {
+    pub(crate) fn add(self, figure: &mut Figure, case: &str, measures: &[&'static str]) {
         for measure in measures {
             let value = match *measure {
                 WRITES => self.writes,

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod bucketlsm;
 #[cfg(test)]
+mod ecotune;
+#[cfg(test)]
 mod fluid;
 #[cfg(test)]
 mod numbers;

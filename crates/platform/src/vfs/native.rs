@@ -86,7 +86,8 @@ impl NativeVfs {
         NativeVfs { descriptors: Arc::new(descriptors(bounded(most))), ..self }
     }
 
-    /// Whether files may be memory-mapped to be written, where the system can: [`File::map`].
+    /// Whether files may be memory-mapped to be written, on Linux and file systems where no write can then end the
+    /// process: [`File::map`].
     #[must_use]
     pub fn allow_mmap_writes(self, maps: bool) -> Self {
         NativeVfs { maps, ..self }

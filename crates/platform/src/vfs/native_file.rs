@@ -82,9 +82,7 @@ impl File for NativeFile {
         if !self.maps {
             return None;
         }
-        let mapped = |file: &fs::File| Ok(Mapped::new(file, from, len, &self.descriptor));
-        let mapped = self.descriptors.with(&self.descriptor, mapped).ok()??;
-        Some(Box::new(mapped))
+        Some(Box::new(Mapped::new(from, len, &self.descriptor, &self.descriptors)?))
     }
 
     #[cfg(target_os = "linux")]

@@ -95,6 +95,7 @@ policies! {
         bucket::BucketLsm,
         ptier::PTier,
         fluid::Fluid,
+        ecotune::EcoTune,
     }
     tests {
         adversarial::Adversarial,

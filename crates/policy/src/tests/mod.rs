@@ -4,6 +4,8 @@ mod adversarial;
 #[cfg(feature = "all")]
 mod bucket;
 mod debt;
+#[cfg(feature = "all")]
+mod ecotune;
 mod examples;
 mod extremes;
 #[cfg(feature = "all")]

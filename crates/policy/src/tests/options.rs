@@ -327,7 +327,7 @@ fn every_policy_has_a_name_a_table_size_and_filters() {
         "minlatency",
     ];
     let mut names = vec!["leveled-full", "tiered-full", "lazy-leveled", "spooky", "vertiorizon"];
-    names.extend(["tiered-partial", "bucket", "fluid"]);
+    names.extend(["tiered-partial", "bucket", "fluid", "ecotune"]);
     names.extend(partitioned);
     for name in names {
         let options = PolicyOptions::preset(name).unwrap_or_else(|| panic!("{name}"));

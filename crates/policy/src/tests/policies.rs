@@ -174,6 +174,15 @@ mod growing {
             ..Fluid::default()
         }
     }
+    /// Rounds of up to four admissions, or of a third of the last level.
+    pub(super) const ECOTUNE: EcoTune = EcoTune {
+        size_ratio: 3,
+        window: 1 << 10,
+        page_percent: 100,
+        level_base_bytes: B.0,
+        target_file_bytes: B.1,
+        filters: Filters::Uniform,
+    };
     pub(super) const MIN_LATENCY: MinLatency = MinLatency {
         components: 3,
         level_base_bytes: B.0,
@@ -404,6 +413,24 @@ fn check_fluid(shape: &Shape, size_ratios: &[u64], runs: &[u64], largest_runs: u
     }
 }
 
+/// The last level is one run, and the runs above it have not ended a round.
+#[cfg(feature = "all")]
+fn check_ecotune(shape: &Shape) {
+    check_admitting(shape);
+    let last = shape.deepest().max(2);
+    assert!(shape.levels().get(last).is_none_or(|level| level.runs.len() <= 1), "{shape:?}");
+    let status = growing::ECOTUNE.status(shape, &[]);
+    let fact = |wanted| {
+        let find = |fact: &Fact| match fact {
+            Fact::Number { name, value, .. } if *name == wanted => Some(*value),
+            _ => None,
+        };
+        status.facts.iter().find_map(find).unwrap()
+    };
+    let main: u64 = shape.levels().iter().take(last).skip(1).map(Level::bytes).sum();
+    assert!(main < fact("round-admissions") * fact("admission-bytes"), "{shape:?}");
+}
+
 fn check_stack(shape: &Shape) {
     check_admitting(shape);
     assert!(shape.runs().iter().filter(|(place, _)| place.level > 0).count() <= 3, "{shape:?}");
@@ -522,6 +549,7 @@ fn added() -> Vec<Case> {
             check_fluid(shape, &[4, 6], &[2, 3], 3);
         }),
     ];
+    policies.push((Box::new(growing::ECOTUNE), check_ecotune));
     policies.extend(partitioned_policies());
     policies
 }

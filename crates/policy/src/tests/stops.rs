@@ -131,6 +131,8 @@ fn policies() -> Vec<Box<dyn Policy>> {
             ..Fluid::default()
         }),
         #[cfg(feature = "all")]
+        Box::new(EcoTune { size_ratio, level_base_bytes, target_file_bytes, ..EcoTune::default() }),
+        #[cfg(feature = "all")]
         Box::new(MinLatency {
             components: 3,
             level_base_bytes,

@@ -287,7 +287,7 @@ fn the_window_follows_a_changing_mix_effective_at_a_drain() {
             let drained = admit(&mut tree) == vertical;
             assert!(drained || design(&tree) == before, "changed within a round");
         }
-        let total: u64 = memory(&tree).learned.operations().iter().sum();
+        let total: u64 = memory(&tree).learned.seen.operations().iter().sum();
         assert!((1600..1800).contains(&total), "{total} operations in a window of 1600");
         designs.push(design(&tree));
     }
@@ -381,7 +381,7 @@ fn knowledge_of_operations_outlives_an_unplanned_compaction() {
     let mut busy = Memory::read(&policy.adopt(&model.shape)).unwrap();
     busy.learned.repeated = 300;
     let writes = Observed { updates: 9000, point_reads: 10, ..Observed::default() };
-    busy.learned.observe(&writes, policy.window);
+    busy.learned.seen.observe(&writes, policy.window);
     let mut other = Model::default();
     other.write(2, 1, 0..(8 * B * T * T) as u16);
     let after = Memory::read(&policy.readopt(&busy.state(), &other.shape)).unwrap();
@@ -443,8 +443,8 @@ fn each_drain_reports_the_mix_the_costs_and_the_choice() {
         assert_eq!(fact("levels"), after.levels() as u64);
         assert_eq!(fact("tiered") == 1, after.counters.merge == MergePolicy::Tiering);
         // What the plans after the drain saw is not in it yet.
-        let seen = after.learned.operations()[0];
-        assert!(fact("updates") > before.learned.operations()[0] && fact("updates") <= seen);
+        let seen = after.learned.seen.operations()[0];
+        assert!(fact("updates") > before.learned.seen.operations()[0] && fact("updates") <= seen);
         assert_eq!(fact("updates"), 2 * fact("range-reads"));
         // All other designs cost at least as much: 1 to log2 12 levels, both merge policies.
         assert_eq!(decision.reason.terms.len(), 2 * 3 - 1);

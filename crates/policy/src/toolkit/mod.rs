@@ -9,6 +9,7 @@
 //! * `refine`: what changes the plans of any policy, as `partition` and `monkey` do.
 //! * `trivial_move`: whether tables that overlap nothing move or are rewritten.
 //! * `admission`, `combinatorics` and `stack`: what policies that count admissions share.
+//! * `observations`: the operations and their costs that policies tune themselves to.
 //! * `format`: numbers in the reasons of plans.
 
 pub(crate) mod admission;
@@ -18,6 +19,8 @@ pub(crate) mod format;
 pub(crate) mod group_builder;
 pub(crate) mod horizontal;
 pub(crate) mod monkey;
+#[cfg(feature = "all")]
+pub(crate) mod observations;
 pub mod parameter;
 pub(crate) mod partial_tiering;
 #[cfg(feature = "all")]

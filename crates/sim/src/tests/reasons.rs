@@ -4,6 +4,7 @@
 use super::*;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use terrane_policy::ecotune::model::{Costs, Rounds};
 use terrane_policy::*;
 
 /// A policy whose plans are evaluated.
@@ -222,6 +223,20 @@ impl Evaluation<'_> {
             "greatest-counter-with-this-admission" => 0,
             "bytes-with-this-admission" => bytes() + reason.terms.first()?.left.value,
             "horizontal-capacity-less-half-a-buffer" => self.fact("buffers")? * base() - base() / 2,
+            "free-bytes" | "free-bytes-with-this-admission" => {
+                let admitted = match side.name {
+                    "free-bytes" => 0,
+                    _ => reason.terms.first()?.left.value,
+                };
+                let main = self.main();
+                let sums = (0..=main.len()).map(|free| main[..free].iter().sum::<u64>() + admitted);
+                return Some(sums.collect());
+            }
+            "round-less-half-an-admission" => {
+                let unit = self.fact("admission-bytes")?;
+                self.fact("round-admissions")? * unit - unit / 2
+            }
+            "cost-merged-now" | "cost-left-alone" => return self.costs(side),
             "v1-level" => self.fact("v1-level")?,
             "level-below-the-horizontal-part" => self.fact("levels")? + 1,
             "capacity-over-size-ratio" => {
@@ -244,6 +259,35 @@ impl Evaluation<'_> {
             name => self.policy.parameters.get(name)?.as_u64()?,
         };
         Some(vec![value])
+    }
+
+    /// Sizes of the runs between level 0 and the last level, newest first.
+    fn main(&self) -> Vec<u64> {
+        let last = self.context.shape.deepest().max(2);
+        let runs = self.context.shape.runs().into_iter();
+        let main = runs.filter(|(at, _)| (1..last).contains(&at.level));
+        main.map(|(_, run)| run.bytes()).collect()
+    }
+
+    /// Costs of merging a run with an admission and of leaving it alone, by what the status says of the round, for
+    /// each number of runs that are free.
+    fn costs(&self, side: &Quantity) -> Option<Vec<u64>> {
+        let Of::Item(at) = side.of else { return None };
+        let [run, unit] = ["run-cost", "admission-merge-cost"].map(|name| self.fact(name));
+        let costs = Costs { run: run? as f64 / 1000.0, unit: unit? as f64 / 1000.0 };
+        let (round, bytes) = (self.fact("round-admissions")?, self.fact("admission-bytes")? as f64);
+        let mut found = Vec::new();
+        for free in 1..=self.main().len() {
+            let stack: Vec<_> =
+                self.main()[..free].iter().rev().map(|run| *run as f64 / bytes).collect();
+            let left = (round - 1) as f64 - self.main()[..free].iter().sum::<u64>() as f64 / bytes;
+            let left = (left.max(1.0) + 0.5) as usize;
+            let choices = Rounds::new(costs, round as usize).choices(&stack, left);
+            let choice = choices.iter().find(|choice| free - 1 - choice.run == at);
+            let merged = side.name == "cost-merged-now";
+            found.extend(choice.map(|choice| if merged { choice.now } else { choice.later }));
+        }
+        Some(found)
     }
 
     fn parameter(&self, name: &str) -> u64 {
@@ -324,6 +368,7 @@ fn watched() -> Vec<PolicyOptions> {
         r#"{"policy": "ptier", "read-limit": 5}"#,
         r#"{"policy": "universal", "run-trigger": 3, "space-percent": 40}"#,
         r#"{"policy": "fluid", "size-ratios": "8 4", "runs": "2 4", "largest-runs": 2}"#,
+        r#"{"policy": "ecotune", "size-ratio": 1, "page-percent": 2, "window-operations": 1024}"#,
         r#"{"policy": "fluid", "design": "bush", "data-bytes": 1000000, "level-base-bytes": 6000}"#,
         r#"{"policy": "fluid", "design": "tuned", "data-bytes": 600000, "level-base-bytes": 6000}"#,
     ];

@@ -28,7 +28,7 @@ const NONE: usize = usize::MAX;
 /// The most sources that are compared one by one, and of which all that have a key pass it at once.
 const FEW_MAX: usize = 8;
 
-/// Steps from version to version of a key before a search for the next key, which costs about as much. A memtable has
+/// The most steps over versions of a key before a search for the next key, which costs about as much. A memtable keeps
 /// all versions of a key that is often written.
 const STEPS_MAX: usize = 16;
 

@@ -146,8 +146,8 @@ impl MvccCursor {
         self.next_judged(has_left)
     }
 
-    /// Whether the entry is a row like the one before, as most are. Nothing is written, so that the entry is looked for
-    /// once.
+    /// Whether the entry is a plain row after another that does not expire, as most are. Writes nothing: the compiler
+    /// then looks for the entry once, here and in the caller.
     #[inline(always)]
     fn is_plain(&self) -> bool {
         self.cover.is_none()

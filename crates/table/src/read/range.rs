@@ -97,7 +97,7 @@ impl KeyRange {
     }
 
     /// Whether a key is within the upper bound.
-    // A call would cost a step of a scan what the processor has in registers.
+    // A call would make each step of a scan spill its registers.
     #[cfg_attr(target_arch = "wasm32", inline)]
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     #[must_use]

@@ -81,10 +81,10 @@ impl<'a> Entry<'a> {
 /// An entry whose lengths take a byte each, by its place.
 pub(super) struct ShortEntry<'a> {
     pub shared: usize,
-    /// The bytes of the block from its own bytes of the key on, the number of these, and the start of the value, which
-    /// follows them.
+    /// Rest of the block, from the `unshared` bytes of the key on.
     pub rest: &'a [u8],
     pub unshared: usize,
+    /// Offset of the value.
     pub value: usize,
     pub tag: Tag,
     /// Offset of the next entry.

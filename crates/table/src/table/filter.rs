@@ -37,7 +37,7 @@ struct Line([u64; 8]);
 impl Line {
     #[inline(always)]
     fn has_all(&self, hash: u64, probes: u8) -> bool {
-        // Of words: of booleans the compiler makes branches again.
+        // A fold of booleans would be compiled to a branch for each.
         let unset = |word: usize, bit| self.0.get(word).map_or(bit, |w| !w & bit);
         bits(hash, probes).fold(0, |all, (word, bit)| all | unset(word, bit)) == 0
     }

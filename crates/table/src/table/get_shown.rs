@@ -84,8 +84,8 @@ impl Table {
         self.search_shown(key, at, lend, watching, (partition, is_filtered), pinned)
     }
 
-    /// Searches a partition's index and a block, unless memory has too little. The filter has passed the key if the
-    /// partition `is_filtered`.
+    /// Searches a partition's index and a block; `None` if memory lacks one of them. If the partition `is_filtered`,
+    /// its filter has passed the key.
     #[inline(never)]
     fn search_shown(
         &self,

@@ -19,7 +19,7 @@ use std::cmp::Ordering;
 
 const HEAD_BYTES: usize = 4;
 const OFFSET_BYTES: usize = 2;
-/// The least bytes of an entry: its lengths and its tag.
+/// Least size of an entry in bytes: three lengths and a tag.
 const ENTRY_BYTES_MIN: usize = 4;
 /// Heads that are compared one by one.
 const COUNTED: usize = 64;

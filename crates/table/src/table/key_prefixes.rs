@@ -33,7 +33,7 @@ impl KeyPrefixes {
         self.common.capacity() + self.numbers.capacity() * size_of::<u64>()
     }
 
-    /// Returns the number of restart points below `key`, if no number is that of the key.
+    /// Returns the number of restart points below `key`; `None` if whole keys must be compared for that.
     #[cfg(not(target_arch = "wasm32"))]
     #[inline]
     pub fn below(&self, key: &[u8]) -> Option<usize> {

@@ -11,11 +11,12 @@ use super::log_file::{HeldLog, SealedLog, SpareLog};
 use super::{ConditionalWrites, Wait, Waits};
 use crate::entry::Seq;
 use crate::error::Result;
+use crate::options::Durability;
 use crate::storage::{File, Storage};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{ArcSwap, Mutex, MutexGuard, lock, try_lock};
 use crate::version::Change;
-use crate::wal::{LogId, LogSync, LogWriter};
+use crate::wal::{LogId, LogSync, LogWriter, payload_bytes};
 use std::sync::Arc;
 use terrane_platform::BROWSER;
 
@@ -139,7 +140,7 @@ impl Log {
         sealed
     }
 
-    /// Appends batches as one record.
+    /// Appends batches as one record; `durability` says whether a sync follows.
     ///
     /// # Errors
     /// A closed store, or the last sequence number; an I/O error, after which the log is poisoned.
@@ -147,15 +148,22 @@ impl Log {
         &self,
         writer: &mut Writer,
         batches: &[&[u8]],
+        durability: Durability,
         waits: &Waits,
     ) -> Result<Recorded> {
         let last = writer.last_of(batches.len())?;
         let synced = self.syncs.synced();
+        let is_buffered = durability == Durability::Buffered;
+        let payload = payload_bytes(batches.iter().map(|batch| batch.len()));
+        let is_quick = !BROWSER && writer.is_quick(payload, self.syncs.turns()) && is_buffered;
         let (first, log) = writer.next_record()?;
         let (before, was_half_full) = (log.bytes(), log.is_half_full());
-        // A browser's clock is a call out of the module, which takes longer than the append.
-        let is_timed = !(BROWSER && log.is_in_memory());
-        let mut append = || log.append(first, synced, batches);
+        // A clock would take as long as such an append. A browser's is a call out of the module, which takes longer.
+        let is_timed = !(is_quick || BROWSER && log.is_in_memory());
+        let mut append = || match durability {
+            Durability::Buffered => log.append(first, synced, batches),
+            Durability::Sync => log.append_to_sync(first, synced, batches),
+        };
         let appended = if is_timed { waits.time(Wait::Append, append) } else { append() };
         appended.inspect_err(|e| self.syncs.poison(e))?;
         let half_fills = log.is_half_full() && !was_half_full;

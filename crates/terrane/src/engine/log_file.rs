@@ -5,7 +5,6 @@ use crate::error::{Closed, Result};
 use crate::storage::File;
 use crate::wal::LogId;
 use std::sync::Arc;
-use terrane_platform::WriteMapping;
 
 /// A live log that no writer appends to.
 pub(crate) struct SealedLog {
@@ -20,9 +19,6 @@ pub(crate) struct SealedLog {
     pub capacity: u64,
     /// Whether its file has the usual size, so that it can be recycled.
     pub reusable: bool,
-    /// The mapping that it was written through. The job that retires the log unmaps it, since other writers would wait
-    /// for a writer that did; only if too many are mapped, a writer does.
-    pub mapped: WriteMapping,
 }
 
 impl SealedLog {

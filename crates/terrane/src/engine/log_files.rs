@@ -17,14 +17,9 @@ use crate::memtable::Memtable;
 use crate::storage::FileId;
 use crate::version::{Change, Ids};
 use std::sync::Arc;
-use terrane_platform::{BROWSER, WriteMapping};
 
 /// The most spare logs: where flushes keep up, more would never be ready at once.
 const SPARES_MAX: usize = 2;
-
-/// The most full logs that stay mapped until a job retires them: a mapped file stays open, and there may be
-/// more logs than the process may have open files.
-pub(crate) const MAPPED_LOGS_MAX: usize = 16;
 
 /// The changes that an edit makes to the logs.
 #[derive(Default)]
@@ -197,14 +192,6 @@ impl LogFiles {
     /// Whether the next spare log has room for a record of `bytes`.
     pub fn has_spare(&self, bytes: u64) -> bool {
         self.spares.first().is_some_and(|spare| spare.capacity >= bytes)
-    }
-
-    /// Returns the mapping to drop, with no lock held, if too many full logs are mapped after one was sealed.
-    pub fn excess_mapping(&mut self) -> Option<WriteMapping> {
-        if BROWSER {
-            return None;
-        }
-        Some(self.sealed.iter_mut().rev().nth(MAPPED_LOGS_MAX)?.mapped.take())
     }
 
     /// Adds the log that was appended to, and is full.

@@ -60,8 +60,6 @@ pub(crate) use keyspace::{KeyspaceInner, KeyspaceMap, KeyspaceReads};
 pub(crate) use keyspaces::Keyspaces;
 pub(crate) use log::{Log, Recorded, Writer};
 pub(crate) use log_file::{HeldLog, SealedLog, SpareLog};
-#[cfg(test)]
-pub(crate) use log_files::MAPPED_LOGS_MAX;
 pub(crate) use log_files::{HeldLogs, LogFiles, Retired, Retiring};
 pub(crate) use memtable_bytes::MemtableBytes;
 pub(crate) use planner::{Begun, PendingReshape, Planner, RunningCompaction};

@@ -138,7 +138,6 @@ mod tests {
     use super::*;
     use crate::storage::vfs::{MemoryVfs, Vfs};
     use crate::wal::LogId;
-    use terrane_platform::WriteMapping;
 
     /// A full log of 100 bytes whose batches end with `last`.
     fn sealed(number: u64, last: Seq) -> SealedLog {
@@ -150,7 +149,6 @@ mod tests {
             bytes: 90,
             capacity: 100,
             reusable: true,
-            mapped: WriteMapping::default(),
         }
     }
 

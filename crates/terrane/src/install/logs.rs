@@ -10,7 +10,6 @@ use crate::storage::FileId;
 use crate::version::Change;
 use crate::wal::{LogWriter, erase};
 use std::sync::Arc;
-use terrane_platform::WriteMapping;
 
 /// The size of a log file where there is no space for one of the usual size.
 const SMALL_LOG_BYTES: u64 = 64 << 10;
@@ -197,7 +196,6 @@ fn switch_logs(
             bytes: 0,
             capacity: spare.capacity,
             reusable: spare.capacity == usual_bytes,
-            mapped: WriteMapping::default(),
         });
     }
     state.logs.set_next_bytes(engine.options.log_bytes_after(small.capacity));

@@ -5,7 +5,6 @@ use crate::storage::File;
 use crate::version::LogRecord;
 use crate::wal::ReplayedLog;
 use std::sync::Arc;
-use terrane_platform::WriteMapping;
 
 /// A live log that was replayed.
 #[derive(Clone)]
@@ -38,7 +37,6 @@ impl LiveLog {
             bytes: self.found.end,
             capacity: self.len,
             reusable,
-            mapped: WriteMapping::default(),
         }
     }
 }

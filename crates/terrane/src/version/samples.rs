@@ -2,7 +2,8 @@
 //!
 //! 1. An operation draws a number, and is sampled if the bits of the mask are zero in it. Without a listener it only
 //!    asks whether there is one.
-//! 2. Its end adds it to the sampler. The first that ends an interval reports it.
+//! 2. Its end adds it to the sampler, which starts anew where nobody listened in between. The first that ends an
+//!    interval reports it.
 
 use super::FilterCounters;
 use crate::event::{Event, EventStream};
@@ -27,7 +28,8 @@ pub(crate) struct Samples {
     /// Masks of gets and of writes, as the sampler has them.
     gets: AtomicU32,
     writes: AtomicU32,
-    sampler: Mutex<OperationSampler>,
+    /// With the time of listening that it is of.
+    sampler: Mutex<(u32, OperationSampler)>,
 }
 
 impl Samples {
@@ -54,12 +56,17 @@ impl Samples {
     #[cold]
     pub fn end(&self, kind: OperationKind, began: u64, key: &[u8], events: &EventStream) {
         let now = events.micros();
-        let mut sampler = lock(&self.sampler);
+        let mut guard = lock(&self.sampler);
+        let (of, sampler) = &mut *guard;
+        let listening = events.listening();
+        if *of != listening {
+            (*of, *sampler) = (listening, OperationSampler::default());
+        }
         let ended = sampler.add(kind, now, now.saturating_sub(began), key);
         for kind in [OperationKind::Get, OperationKind::Write] {
             self.mask(kind).store(sampler.mask(kind), Relaxed);
         }
-        drop(sampler);
+        drop(guard);
         let Some(Interval { lasted_micros, gets, writes }) = ended else { return };
         let (keyspace, levels) =
             (self.keyspace, LevelReads::to_last((0..MAX_LEVELS).map(|level| self.level(level))));

@@ -14,6 +14,7 @@ use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::lock;
 use crate::sync::{ArcSwap, Mutex};
 use std::sync::Arc;
+use terrane_platform::BROWSER;
 
 /// Records that were appended and may not be durable yet.
 pub(crate) struct Appended {
@@ -27,6 +28,8 @@ pub(crate) struct Appended {
 pub(crate) struct LogSync {
     turn: Mutex<()>,
     synced: AtomicU64,
+    /// Starts and ends of syncs.
+    turns: AtomicU64,
     poisoned: ArcSwap<Option<Error>>,
     /// Whether a sync failed that may have taken what was not synced before.
     failed: AtomicBool,
@@ -42,6 +45,7 @@ impl LogSync {
         LogSync {
             turn: Mutex::default(),
             synced: AtomicU64::new(0),
+            turns: AtomicU64::new(0),
             poisoned: ArcSwap::from_pointee(None),
             failed: AtomicBool::new(false),
             appends: SyncWatch::default(),
@@ -52,6 +56,11 @@ impl LogSync {
     /// Every entry up to here is durable.
     pub fn synced(&self) -> Seq {
         self.synced.load(Ordering::Acquire)
+    }
+
+    /// Returns the number of starts and ends of syncs: odd during one, and the same as before if there was none.
+    pub fn turns(&self) -> u64 {
+        self.turns.load(Ordering::Relaxed)
     }
 
     /// Says that every entry up to `through` is durable.
@@ -70,7 +79,15 @@ impl LogSync {
             return Ok(());
         }
         self.usable()?;
-        appended.files.iter().try_for_each(|file| file.sync()).inspect_err(|e| {
+        let count_turn = || {
+            if !BROWSER {
+                self.turns.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        count_turn();
+        let synced = appended.files.iter().try_for_each(|file| file.sync());
+        count_turn();
+        synced.inspect_err(|e| {
             self.failed.store(true, Ordering::Release);
             self.poison(e);
         })?;

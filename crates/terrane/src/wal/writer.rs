@@ -9,10 +9,22 @@ use crate::entry::Seq;
 use crate::error::{Error, Result};
 use crate::storage::{File, write_all_at};
 use std::sync::Arc;
-use terrane_platform::WriteMapping;
+use terrane_platform::{BROWSER, WriteMapping};
 
 /// A larger buffer is not kept for the next record.
 const KEPT_BYTES: usize = 1 << 20;
+
+/// Bytes of a page of memory, or of a part of one.
+const PAGE_BYTES: u64 = 4 << 10;
+
+/// Way to write a record.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Through memory, where the file is mapped.
+    Memory,
+    /// By a call.
+    Call,
+}
 
 /// Erases the start of a recycled log file. Without that, what the earlier log left there looks like
 /// damage to the first record.
@@ -33,8 +45,11 @@ pub struct LogWriter {
     capacity: u64,
     end: u64,
     record: Vec<u8>,
-    /// The file, if it can be written without a system call.
-    mapped: WriteMapping,
+    /// The file, if it can be written without a system call. The first record through memory maps it, so that the log
+    /// before is no longer mapped then, and a log of synced records alone never is.
+    mapped: Option<WriteMapping>,
+    /// End of the page that the last record went to, if through memory.
+    page_end: u64,
     is_in_memory: bool,
     failed: Option<Error>,
 }
@@ -54,7 +69,8 @@ impl LogWriter {
     #[must_use]
     pub fn resume(file: Arc<dyn File>, id: LogId, capacity: u64, end: u64) -> Self {
         LogWriter {
-            mapped: WriteMapping::of(&*file, end, capacity),
+            mapped: None,
+            page_end: 0,
             is_in_memory: file.is_in_memory(),
             file,
             id,
@@ -83,10 +99,11 @@ impl LogWriter {
         self.is_in_memory
     }
 
-    /// Returns the mapping that the file was written through, if any.
+    /// Whether a record with this much payload goes to a page in memory that has part of the record before. Unless the
+    /// file is synced meanwhile, its append waits for nothing.
     #[must_use]
-    pub fn into_mapped(self) -> WriteMapping {
-        self.mapped
+    pub fn stays_in_page(&self, payload: usize) -> bool {
+        !BROWSER && self.end + record_bytes(payload) + END.len() as u64 <= self.page_end
     }
 
     /// Bytes that the log has room for.
@@ -122,6 +139,23 @@ impl LogWriter {
     /// [`crate::ErrorKind::InvalidArgument`] if the record does not fit or a batch is empty; I/O
     /// failures.
     pub fn append(&mut self, first: Seq, synced: Seq, batches: &[&[u8]]) -> Result<()> {
+        self.encode(first, synced, batches)?;
+        self.put(record_bytes(self.record.len() - HEADER_BYTES), Way::Memory)
+    }
+
+    /// Appends one record as [`append`](Self::append) does, but by a call also where the file is mapped, for a sync
+    /// that follows. After a sync the next store to a page through memory takes longer than the call, and where the
+    /// system keeps several pages as one, the sync after that writes all of them.
+    ///
+    /// # Errors
+    /// The errors of [`append`](Self::append).
+    pub fn append_to_sync(&mut self, first: Seq, synced: Seq, batches: &[&[u8]]) -> Result<()> {
+        self.encode(first, synced, batches)?;
+        self.put(record_bytes(self.record.len() - HEADER_BYTES), Way::Call)
+    }
+
+    /// Encodes a record, without padding.
+    fn encode(&mut self, first: Seq, synced: Seq, batches: &[&[u8]]) -> Result<()> {
         debug_assert!(synced < first, "synced {synced} must come before first {first}");
         self.usable()?;
         let payload = payload_bytes(batches.iter().map(|batch| batch.len()));
@@ -143,7 +177,7 @@ impl LogWriter {
             let seed = self.id.seed();
             *head = Header::new(seed, first, synced, payload).encode(seed);
         }
-        self.put(record_bytes(payload))
+        Ok(())
     }
 
     /// Appends a claim that batches through `synced` are durable, so that damage to them does not look
@@ -164,14 +198,14 @@ impl LogWriter {
         }
         self.record.clear();
         self.record.extend_from_slice(&header);
-        self.put(size)
+        self.put(size, Way::Call)
     }
 
     /// Writes the buffered record, padded to `size` bytes, and the end marker.
-    fn put(&mut self, size: u64) -> Result<()> {
+    fn put(&mut self, size: u64, way: Way) -> Result<()> {
         let end = (self.capacity - self.end - size).min(END.len() as u64);
         self.record.resize((size + end) as usize, 0);
-        let written = if self.put_mapped() {
+        let written = if way == Way::Memory && self.put_mapped() {
             Ok(())
         } else {
             write_all_at(&*self.file, &self.record, self.end)
@@ -188,11 +222,10 @@ impl LogWriter {
     /// process ends meanwhile; returns whether it did.
     fn put_mapped(&mut self) -> bool {
         let Some((head, rest)) = self.record.split_at_checked(HEADER_BYTES) else { return false };
-        let is_written = self.mapped.write(rest, self.end + HEADER_BYTES as u64)
-            && self.mapped.write(head, self.end);
-        if !is_written {
-            drop(self.mapped.take());
-        }
+        let map = || WriteMapping::of(&*self.file, self.end, self.capacity);
+        let is_written = self.mapped.get_or_insert_with(map).append(head, rest, self.end);
+        let written_end = self.end + self.record.len() as u64;
+        self.page_end = if is_written { written_end.next_multiple_of(PAGE_BYTES) } else { 0 };
         is_written
     }
 

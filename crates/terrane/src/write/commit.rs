@@ -202,7 +202,8 @@ pub(super) fn record(
     batches: &[&WriteBatch],
     durability: Durability,
 ) -> Result<Recorded> {
-    let append = |parts: &[&[u8]]| engine.log.append(writer, parts, &engine.counters.waits);
+    let append =
+        |parts: &[&[u8]]| engine.log.append(writer, parts, durability, &engine.counters.waits);
     let recorded = with_parts(batches, append)?;
     if recorded.half_fills {
         install::want_spare_log(&engine.state, &engine.background);
@@ -343,11 +344,7 @@ pub(super) fn rotate_log(engine: &Engine, writer: &mut Writer, bytes: u64) -> Re
     };
     let reusable = next.capacity == engine.options.wal_file_bytes;
     let Some(sealed) = engine.log.rotate(writer, log, &next, reusable) else { return Ok(true) };
-    let mut state = engine.state.lock();
-    state.logs.seal(sealed);
-    // Unmapped once the lock is released.
-    let _unmapped = state.logs.excess_mapping();
-    drop(state);
+    engine.state.lock().logs.seal(sealed);
     Ok(true)
 }
 

@@ -57,4 +57,5 @@ export const levels: Chapter = {
   reference:
     "N. Dayan, S. Idreos: Dostoevsky: Better Space-Time Trade-Offs for LSM-Tree Based " +
     "Key-Value Stores via Adaptive Removal of Superfluous Merging. SIGMOD 2018.",
+  report: "fluid",
 };

@@ -42,6 +42,32 @@ export function cut(
   return tables;
 }
 
+/** A cut between two keys, and the halving that made it: the first cuts the whole key space. */
+export interface Halving {
+  at: number;
+  depth: number;
+}
+
+/** The cuts by which the key space is halved for these runs, in key order. */
+export function halvings(
+  runs: readonly (readonly number[])[],
+  most: number,
+  space: readonly [number, number],
+): Halving[] {
+  const halve = (from: number, to: number, depth: number): Halving[] => {
+    const inside = (keys: readonly number[]) =>
+      keys.filter((key) => key >= from && key <= to).length;
+    if (from === to || runs.every((keys) => inside(keys) <= most)) return [];
+    const middle = Math.floor((from + to) / 2);
+    return [
+      ...halve(from, middle, depth + 1),
+      { at: middle + 0.5, depth },
+      ...halve(middle + 1, to, depth + 1),
+    ];
+  };
+  return halve(...space, 1);
+}
+
 /** The groups of a compaction, in key order: a group of one table is moved, others are merged. */
 export function groupsOf(tables: readonly KeyTable[]): KeyTable[][] {
   const first = ({ keys }: KeyTable) => keys[0] ?? 0;

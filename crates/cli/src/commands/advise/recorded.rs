@@ -261,7 +261,6 @@ impl Sum {
             key_bytes,
             value_bytes,
             workers: self.workers.max(1),
-            lazy_scans: true,
             workload: match self.is_foreign {
                 true => workload(self.keys(), half(), 2.0 * self.rate()),
                 false => workload(self.keys(), self.mix(), self.rate()),
@@ -354,7 +353,6 @@ pub fn store(opened: &Opened) -> Result<Recorded, Failure> {
         key_bytes,
         value_bytes,
         workers: options.workers.max(1),
-        lazy_scans: true,
         workload: workload(keys, half(), 0.0),
         ..Config::default()
     };

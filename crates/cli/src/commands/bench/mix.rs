@@ -399,7 +399,6 @@ impl Bench<'_> {
             block_bytes: table.block_bytes as u64,
             filter_bits_per_key: table.filter_bits_per_key.bits(),
             cache_bytes: self.args.cache_mib << 20,
-            lazy_scans: true,
             workload: workload.clone(),
             seed: self.args.seed,
             window,

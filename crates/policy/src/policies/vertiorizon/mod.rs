@@ -38,6 +38,7 @@ use crate::status::{Capacity, Decision, Fact, PolicyStatus};
 use crate::toolkit::admission::below_level0;
 use crate::toolkit::filters::Filters;
 use crate::toolkit::horizontal::{Counters, MergePolicy};
+use crate::toolkit::observations::pages_and_filters;
 use crate::toolkit::parameter::{Choose, Conflict, Described, ParameterRef, prose};
 use crate::toolkit::view::{Vertical, View};
 use memory::{Learned, Memory};
@@ -134,12 +135,6 @@ impl Default for Vertiorizon {
     }
 }
 
-/// A page of the cost model, in bytes.
-const PAGE: f64 = 4096.0;
-
-/// Filter bits where no table says more.
-const BITS: f64 = 10.0;
-
 impl Vertiorizon {
     /// n, for this many bytes.
     fn buffers_for(&self, shape: &Shape) -> u64 {
@@ -185,22 +180,15 @@ impl Vertiorizon {
     }
 
     fn workload(&self, shape: &Shape, learned: &Learned, buffers: u64) -> Workload {
-        let totals = shape.totals();
-        let entry = totals.bytes() as f64 / totals.entries().max(1) as f64;
-        let entries_of_a_page = if entry > 0.0 { (PAGE / entry).max(1.0) } else { 1.0 };
-        let bits = match totals.filter_bytes() {
-            0 => BITS,
-            bytes => bytes as f64 * 8.0 / totals.entries().max(1) as f64,
-        };
-        let false_positives = (-bits * std::f64::consts::LN_2.powi(2)).exp();
+        let (entries_of_a_page, false_positives) = pages_and_filters(shape);
         let repeated = if self.skew { learned.repeated as f64 / 1000.0 } else { 0.0 };
         Workload {
-            operations: learned.operations(),
+            operations: learned.seen.operations(),
             buffers,
             entries_of_a_page,
             false_positives,
             repeated,
-            page: learned.page(),
+            page: learned.seen.page(),
             size_ratio: self.size_ratio as f64,
         }
     }
@@ -321,7 +309,7 @@ impl Policy for Vertiorizon {
 
     fn decisions(&self, state: &[u8], installed: &Installed) -> Vec<Decision> {
         let (memory, tuned) = self.step(state, installed);
-        tuned.map(|tuned| tuned.decision(memory.learned.operations())).into_iter().collect()
+        tuned.map(|tuned| tuned.decision(memory.learned.seen.operations())).into_iter().collect()
     }
 
     fn adopt(&self, shape: &Shape) -> Vec<u8> {
@@ -359,7 +347,7 @@ impl Vertiorizon {
     fn step(&self, state: &[u8], installed: &Installed) -> (Memory, Option<Tuned>) {
         let mut tuned = None;
         let mut memory = self.memory(state, installed.before);
-        memory.learned.observe(installed.observed, self.window);
+        memory.learned.seen.observe(installed.observed, self.window);
         match installed.step {
             Step::Flush { .. } => {}
             Step::Reshape(LevelChange::Add(_)) => memory.vertical += 1,

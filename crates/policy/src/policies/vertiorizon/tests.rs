@@ -2,7 +2,7 @@
 
 use super::tuning::{Design, Rehearsal, Tuned, Workload};
 use super::*;
-use crate::context::Observed;
+use crate::toolkit::observations::{BITS, Observations};
 use std::sync::Arc;
 use terrane_types::{
     FilterBits, Histogram, Kept, Prefixes, RunId, ShapeEdit, TableId, TableInfo, apply,
@@ -66,7 +66,8 @@ fn repetition_is_measured_at_level_1_and_weighs_a_quarter() {
 #[test]
 fn the_cost_model_knows_the_entries_of_a_page_and_the_filters() {
     let policy = Vertiorizon::default();
-    let learned = Learned { repeated: 250, window: vec![[1, 2, 3]], ..Learned::default() };
+    let learned =
+        Learned { repeated: 250, seen: Observations { window: vec![[1, 2, 3]], costs: [0; 2] } };
     let workload = |shape: &Shape| policy.workload(shape, &learned, 12);
     for (bytes, entries, filter_bytes, of_a_page, bits) in [
         (4096, 64, 0, 64.0, BITS),
@@ -85,7 +86,8 @@ fn the_cost_model_knows_the_entries_of_a_page_and_the_filters() {
     assert_eq!(skewed.workload(&Shape::default(), &learned, 12).repeated, 0.25);
     assert_eq!(skewed.workload(&Shape::default(), &learned, 12).page, None);
     for (costs, page) in [([0, 5], None), ([5, 0], None), ([80_000, 20_000], Some(0.25))] {
-        let learned = Learned { costs, ..Learned::default() };
+        let learned =
+            Learned { seen: Observations { costs, ..Observations::default() }, repeated: 0 };
         assert_eq!(skewed.workload(&Shape::default(), &learned, 12).page, page);
     }
 }
@@ -163,27 +165,6 @@ fn slack_grows_as_long_as_less_is_written_level_by_level() {
 }
 
 #[test]
-fn the_window_has_sixteen_parts_and_drops_the_oldest() {
-    let mut learned = Learned::default();
-    let one = Observed { updates: 1, ..Observed::default() };
-    for n in 1..4000usize {
-        learned.observe(&one, 1600);
-        // A whole window is there besides the part that fills.
-        let parts = if n < 1700 { n.div_ceil(100) } else { 16 + usize::from(n % 100 > 0) };
-        assert_eq!(learned.window.len(), parts, "{n}");
-    }
-    for window in [1, 0] {
-        let mut short = Learned::default();
-        for point_reads in [5, 7] {
-            short.observe(&Observed { point_reads, ..Observed::default() }, window);
-            assert_eq!(short.operations(), [0, point_reads, 0], "the last are always there");
-        }
-    }
-    learned.observe(&Observed::default(), 1600);
-    assert!((1600..=1700).contains(&learned.operations()[0]), "nothing changes it");
-}
-
-#[test]
 fn a_memory_is_read_from_its_state_and_impossible_ones_are_none() {
     for merge in [MergePolicy::Leveling, MergePolicy::Tiering] {
         for vertical in [1, 3, 63] {
@@ -212,7 +193,10 @@ fn a_memory_is_read_from_its_state_and_impossible_ones_are_none() {
         assert_eq!(Memory::read(&state), None);
     }
     // Without costs it is a state of an earlier release, without one of them none.
-    let known = Learned { costs: [7, 9], ..sound.learned.clone() };
+    let known = Learned {
+        seen: Observations { costs: [7, 9], ..sound.learned.seen.clone() },
+        repeated: 250,
+    };
     let known = Memory { learned: known, below: MergePolicy::Tiering, ..sound };
     let state = known.state();
     assert_eq!(
@@ -220,7 +204,7 @@ fn a_memory_is_read_from_its_state_and_impossible_ones_are_none() {
         Some(Memory { counts: Memory::read(&state).unwrap().counts, ..known.clone() })
     );
     let earlier = Memory::read(&state[..state.len() - 16]).unwrap();
-    assert_eq!((earlier.below, earlier.learned.costs), (MergePolicy::Tiering, [0, 0]));
+    assert_eq!((earlier.below, earlier.learned.seen.costs), (MergePolicy::Tiering, [0, 0]));
     assert_eq!(Memory::read(&state[..state.len() - 8]), None);
 }
 
@@ -262,16 +246,4 @@ fn another_merge_policy_below_has_to_save_a_tenth() {
         assert_eq!(tuning::cheapest(&designs, Leveling).unwrap().below, chosen, "{cost}");
         assert_eq!(tuning::cheapest(&designs, Tiering).unwrap().below, Tiering, "it is there");
     }
-}
-
-#[test]
-fn measured_costs_stay_until_others_are_measured() {
-    let mut learned = Learned::default();
-    let observed =
-        |block_nanos, page_nanos| Observed { block_nanos, page_nanos, ..Observed::default() };
-    for (found, known) in [((0, 0), [0, 0]), ((7, 0), [7, 0]), ((0, 5), [7, 5]), ((9, 4), [9, 4])] {
-        learned.observe(&observed(found.0, found.1), 1600);
-        assert_eq!(learned.costs, known);
-    }
-    assert_eq!(learned.page(), Some(4.0 / 9.0));
 }

@@ -21,10 +21,10 @@
 //!    level falls. As one merge they rewrite nothing twice, so that this spares large merges rather than
 //!    writing. The repeated share of a buffer is measured from level 1.
 
-use super::memory::Operations;
 use crate::status::{Decision, Fact};
 use crate::toolkit::format::count;
 use crate::toolkit::horizontal::{Counters, MergePolicy};
+use crate::toolkit::observations::{Observations, Operations};
 use terrane_types::{Effect, Of, Quantity, Reason, Relation, Term, Unit};
 
 /// Rehearsals are no longer than this: shares hardly depend on n by then.
@@ -143,11 +143,7 @@ impl Workload {
 
     /// The mix; even, if nothing is known.
     pub(crate) fn shares(&self) -> [f64; 3] {
-        let total: f64 = self.operations.iter().map(|n| *n as f64).sum();
-        match total > 0.0 {
-            true => self.operations.map(|n| n as f64 / total),
-            false => [0.5, 0.5, 0.0],
-        }
+        Observations::shares(self.operations)
     }
 
     /// The designs that are compared: these levels and merge policies only, if any are given. Below, both are only

@@ -3,7 +3,6 @@
 
 use super::{directory, entries, faulty, fill, open, slices, volume};
 use crate::Durability::{Buffered, Sync};
-use crate::engine::MAPPED_LOGS_MAX;
 use crate::entry::MAX_SEQ;
 use crate::install;
 use crate::keyspace::KeyspaceId;
@@ -295,34 +294,4 @@ fn a_sync_leaves_one_claim_and_the_next_one_has_nothing_to_do() {
     // The next record says it.
     fill(&db, 1, 2);
     assert_eq!(claimed(&db), 3);
-}
-
-#[test]
-fn a_full_log_is_unmapped_by_the_job_that_retires_it() {
-    let vfs = faulty();
-    vfs.allow_mmap_writes(true);
-    let db = of_logs(directory(&vfs), 16 << 10);
-    fill(&db, 200, 1);
-    let mapped = |db: &Db| -> Vec<bool> {
-        db.engine().state.lock().logs.sealed().iter().map(|log| log.mapped.is_some()).collect()
-    };
-    let full = mapped(&db);
-    assert!(full.len() > 1 && full.iter().all(|mapped| *mapped), "{full:?}");
-    flush(&db);
-    assert_eq!(mapped(&db), []);
-    std::mem::forget(db);
-    fill(&of_logs(directory(&vfs), 16 << 10), 200, 2);
-}
-
-#[test]
-fn a_bounded_number_of_full_logs_stays_mapped() {
-    let vfs = faulty();
-    vfs.allow_mmap_writes(true);
-    let db = of_logs(directory(&vfs), 4 << 10);
-    fill(&db, 600, 1);
-    let state = db.engine().state.lock();
-    let mapped: Vec<bool> = state.logs.sealed().iter().map(|log| log.mapped.is_some()).collect();
-    let (earlier, last) = mapped.split_at(mapped.len() - MAPPED_LOGS_MAX);
-    assert!(!earlier.is_empty() && earlier.iter().all(|mapped| !mapped), "{mapped:?}");
-    assert!(last.iter().all(|mapped| *mapped), "{mapped:?}");
 }

@@ -8,13 +8,18 @@ use terrane_policy::operations::{LevelReads, OperationStats};
 /// Reports of a keyspace's operations.
 type Reported = Arc<Mutex<Vec<(u64, OperationStats, OperationStats, Vec<LevelReads>)>>>;
 
-/// A store on these files whose clock moves on by a millisecond at each reading.
-fn open_on(files: &FaultVfs) -> Db {
+/// A store on these files whose clock moves on by a millisecond at each reading, and that clock.
+fn open_with_clock(files: &FaultVfs) -> (Db, Arc<AtomicU64>) {
     let executor = Arc::new(SliceExecutor::default());
     let db = Db::open_storage(directory(files), Options::small(), executor).unwrap();
-    let now = AtomicU64::new(0);
-    db.engine().set_clock(move || now.fetch_add(1000, Ordering::Relaxed));
-    db
+    let now = Arc::new(AtomicU64::new(0));
+    let read = now.clone();
+    db.engine().set_clock(move || read.fetch_add(1000, Ordering::Relaxed));
+    (db, now)
+}
+
+fn open_on(files: &FaultVfs) -> Db {
+    open_with_clock(files).0
 }
 
 /// A new store, and what it will report.
@@ -53,6 +58,38 @@ fn gets_and_writes_are_reported_each_second() {
     let keys = |of: &[u8]| u32::from_be_bytes(of.try_into().unwrap());
     let last = &reported[reported.len() - 1].2.quantiles;
     assert!(keys(&last[0]) > keys(&reported[0].1.quantiles[0]));
+}
+
+#[test]
+fn a_report_covers_no_pause_of_listening() {
+    let ((db, now), reported) = (open_with_clock(&faulty()), Reported::default());
+    let rows = db.default_keyspace();
+    let put = |key: &str| {
+        rows.put(key, "value", Durability::Buffered).unwrap();
+    };
+    let put_until_reported = |key: &str| {
+        let before = lock(&reported).len();
+        while lock(&reported).len() == before {
+            put(key);
+        }
+    };
+    listen(&db, &reported);
+    put_until_reported("first");
+    put("unreported");
+    // Another listener takes over without a pause: nothing is lost.
+    listen(&db, &reported);
+    put_until_reported("second");
+    let keys = |report: usize| lock(&reported)[report].2.quantiles.clone();
+    assert_eq!(keys(1).last(), Some(&b"unreported".to_vec()));
+    put("unreported");
+    db.set_listener(None);
+    put("unheard");
+    now.fetch_add(3_600_000_000, Ordering::Relaxed);
+    listen(&db, &reported);
+    put_until_reported("third");
+    let (lasted, ..) = lock(&reported)[2];
+    assert!((1_000_000..2_000_000).contains(&lasted), "{lasted}");
+    assert!(keys(2).iter().all(|key| key == b"third"));
 }
 
 #[test]

@@ -3,9 +3,11 @@
 
 use super::gated::Gated;
 use super::{directory, faulty, slices};
+use crate::Durability::Buffered;
 use crate::storage::Directory;
 use crate::{Db, Durability, Options};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, ThreadId};
 
@@ -92,4 +94,29 @@ fn a_wait_for_each_log_that_is_not_ready_is_counted() {
         })
         .collect();
     assert_eq!(waits, [0, 1, 2]);
+}
+
+#[test]
+fn an_append_to_the_page_of_the_one_before_reads_no_clock() {
+    let vfs = faulty();
+    let readings = |maps: bool| {
+        vfs.allow_mmap_writes(maps);
+        let db = Db::open_storage(directory(&vfs), Options::small(), slices()).unwrap();
+        let clock = Arc::new(AtomicU64::new(0));
+        let read = clock.clone();
+        db.engine().set_clock(move || read.fetch_add(1, Relaxed));
+        let readings = |bytes: usize, durability| {
+            let before = clock.load(Relaxed);
+            db.default_keyspace().put(b"key", vec![0; bytes], durability).unwrap();
+            clock.load(Relaxed) - before
+        };
+        let buffered = [1, 1, 4096, 1].map(|bytes| readings(bytes, Buffered));
+        // Appended by a call, and synced.
+        let synced = readings(1, Durability::Sync);
+        let after = [1, 1].map(|bytes| readings(bytes, Buffered));
+        db.close().unwrap();
+        (buffered, synced, after)
+    };
+    assert_eq!(readings(true), ([2, 0, 2, 0], 4, [2, 0]));
+    assert_eq!(readings(false), ([2; 4], 4, [2; 2]));
 }

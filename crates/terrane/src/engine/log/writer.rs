@@ -24,6 +24,8 @@ pub(crate) struct Writer {
     claimed: Seq,
     /// Whether the last thing in the log is a claim that may not be durable.
     claim_unsynced: bool,
+    /// Starts and ends of syncs before the last record.
+    sync_turns: u64,
     /// The batches that conditional ones are compared with.
     recent: RecentBatches,
 }
@@ -51,6 +53,7 @@ impl Writer {
             unsynced: Vec::new(),
             claimed: 0,
             claim_unsynced: false,
+            sync_turns: 0,
             recent: RecentBatches::default(),
         }
     }
@@ -80,6 +83,15 @@ impl Writer {
     /// Whether the log has room for a record with this much payload.
     pub fn fits(&self, payload: usize) -> bool {
         self.log.as_ref().is_some_and(|log| log.fits(payload))
+    }
+
+    /// Whether the append of a buffered record with this much payload waits for nothing: it goes to a page in memory
+    /// that has part of the record before, and no sync, which has the system protect the page again, runs or has run
+    /// since. `sync_turns` counts starts and ends of syncs. What the system writes back on its own is not noticed.
+    pub fn is_quick(&mut self, payload: usize, sync_turns: u64) -> bool {
+        let before = std::mem::replace(&mut self.sync_turns, sync_turns);
+        let is_unsynced = before == sync_turns && sync_turns.is_multiple_of(2);
+        is_unsynced && self.log.as_ref().is_some_and(|log| log.stays_in_page(payload))
     }
 
     /// Returns the bytes of records in the log.
@@ -160,7 +172,6 @@ impl Writer {
             bytes: full.bytes(),
             capacity: full.capacity(),
             reusable: std::mem::replace(&mut self.reusable, reusable),
-            mapped: full.into_mapped(),
         })
     }
 
@@ -226,8 +237,8 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::vfs::{MemoryVfs, Vfs};
-    use crate::wal::LogId;
+    use crate::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
+    use crate::wal::{LogId, record_bytes};
 
     fn writer() -> Writer {
         let file = MemoryVfs::new().create("log").unwrap();
@@ -278,5 +289,30 @@ mod tests {
         let mut header = [0; 8];
         log.read_at(&mut header, 0).unwrap();
         assert_ne!(header, [0; 8], "a claim");
+    }
+
+    #[test]
+    fn an_append_to_the_same_page_is_quick_unless_a_sync_came() {
+        const BYTES: u64 = 16 << 10;
+        let vfs = FaultVfs::new(Arc::new(MemoryVfs::new())).unwrap();
+        vfs.allow_mmap_writes(true);
+        let file = vfs.create("log").unwrap();
+        file.allocate(BYTES).unwrap();
+        let log = LogWriter::begin(file, LogId { number: 1, salt: 0 }, BYTES).unwrap();
+        let mut writer = Writer::appending(log, 1, true, 10, 3);
+        assert!(!writer.is_quick(10, 0), "nothing is in memory yet");
+        let log = writer.log.as_mut().unwrap();
+        log.append(10, 3, &[&[1; 10]]).unwrap();
+        // With the end marker behind it.
+        let left = 4096 - record_bytes(11) as usize - 8;
+        let fills = left - record_bytes(0) as usize;
+        assert!(writer.is_quick(10, 0) && writer.is_quick(fills, 0));
+        assert!(!writer.is_quick(fills + 1, 0), "the next page");
+        for (turns, is_quick) in [(1, false), (1, false), (2, false), (2, true), (4, false)] {
+            assert_eq!(writer.is_quick(10, turns), is_quick, "{turns} turns");
+        }
+        let log = writer.log.as_mut().unwrap();
+        log.append_to_sync(11, 3, &[&[1; 4096]]).unwrap();
+        assert!(!writer.is_quick(10, 4), "a page that no record was written to through memory");
     }
 }

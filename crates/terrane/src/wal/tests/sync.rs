@@ -5,13 +5,17 @@ use super::*;
 use crate::batch::MAX_BATCH_BYTES;
 use crate::error::ErrorKind;
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// A file that counts its syncs, of which some fail.
 #[derive(Default)]
 struct Syncing {
     syncs: AtomicU32,
     failures: AtomicU32,
+    /// The log, and its turns during the last sync.
+    log: OnceLock<Arc<LogSync>>,
+    turns: AtomicU64,
 }
 
 impl File for Syncing {
@@ -26,6 +30,7 @@ impl File for Syncing {
     }
     fn sync(&self) -> Result<()> {
         self.syncs.fetch_add(1, Relaxed);
+        self.turns.store(self.log.get().map_or(0, |log| log.turns()), Relaxed);
         let fails = self.failures.load(Relaxed) > 0;
         if fails { Err(Error::no_space("log", 1)) } else { Ok(()) }
     }
@@ -71,6 +76,17 @@ fn after_a_failed_sync_none_is_believed() {
     ));
     assert_eq!((log.synced(), file.syncs.load(Relaxed)), (1, 2));
     log.sync(&appended(&file, 1)).unwrap();
+}
+
+#[test]
+fn turns_are_odd_during_a_sync_and_even_after_it() {
+    let (file, log) = (Arc::new(Syncing::default()), Arc::new(LogSync::new()));
+    assert!(file.log.set(log.clone()).is_ok() && log.turns() == 0);
+    for (through, failures, turns) in [(1, 0, [1, 2]), (1, 0, [1, 2]), (2, 1, [3, 4])] {
+        file.failures.store(failures, Relaxed);
+        assert_eq!(log.sync(&appended(&file, through)).is_err(), failures > 0);
+        assert_eq!([file.turns.load(Relaxed), log.turns()], turns);
+    }
 }
 
 #[test]

@@ -63,22 +63,28 @@ struct MappedDisk {
     disk: Arc<Disk>,
     offsets: Arc<Mutex<Vec<u64>>>,
     takes: usize,
+    /// Held by each of its mappings.
+    held: Arc<()>,
 }
 
 struct Mapping {
     disk: Arc<Disk>,
     offsets: Arc<Mutex<Vec<u64>>>,
     left: usize,
+    _held: Arc<()>,
 }
 
 impl MappedFile for Mapping {
-    fn write(&mut self, bytes: &[u8], offset: u64) -> bool {
-        if self.left == 0 {
-            return false;
-        }
-        self.left -= 1;
-        self.offsets.lock().unwrap().push(offset);
-        self.disk.write_at(bytes, offset).unwrap() == bytes.len()
+    fn append(&mut self, head: &[u8], rest: &[u8], offset: u64) -> bool {
+        let mut write = |bytes: &[u8], at: u64| {
+            if self.left == 0 {
+                return false;
+            }
+            self.left -= 1;
+            self.offsets.lock().unwrap().push(at);
+            self.disk.write_at(bytes, at).unwrap() == bytes.len()
+        };
+        write(rest, offset + head.len() as u64) && write(head, offset)
     }
 }
 
@@ -102,13 +108,21 @@ impl File for MappedDisk {
         self.disk.len()
     }
     fn map(&self, _: u64, _: u64) -> Option<Box<dyn MappedFile>> {
-        let Self { disk, offsets, takes } = self;
-        Some(Box::new(Mapping { disk: disk.clone(), offsets: offsets.clone(), left: *takes }))
+        let (disk, offsets) = (self.disk.clone(), self.offsets.clone());
+        Some(Box::new(Mapping { disk, offsets, left: self.takes, _held: self.held.clone() }))
     }
 }
 
+/// A file whose mapping takes `takes` writes, its content, and their offsets.
+fn mapped_disk(takes: usize) -> (MappedDisk, Arc<Disk>, Arc<Mutex<Vec<u64>>>) {
+    let (disk, offsets) = (Disk::holding("log", Vec::new()), Arc::<Mutex<Vec<u64>>>::default());
+    let file =
+        MappedDisk { disk: disk.clone(), offsets: offsets.clone(), takes, held: Arc::default() };
+    (file, disk, offsets)
+}
+
 #[test]
-fn a_mapped_log_equals_an_unmapped_one_with_its_header_last() {
+fn a_mapped_log_equals_an_unmapped_one() {
     let write = |file: Arc<dyn File>| {
         let mut log = LogWriter::begin(file, id(1), CAPACITY).unwrap();
         for n in 1..=6 {
@@ -118,17 +132,44 @@ fn a_mapped_log_equals_an_unmapped_one_with_its_header_last() {
     };
     let plain = Disk::holding("log", Vec::new());
     write(plain.clone());
-    for takes in 0..=14 {
-        let (disk, offsets) = (Disk::holding("log", Vec::new()), Arc::<Mutex<Vec<u64>>>::default());
-        let file = MappedDisk { disk: disk.clone(), offsets: offsets.clone(), takes };
+    // The claim follows a sync, and is written by a call.
+    for takes in 0..=12 {
+        let (file, disk, offsets) = mapped_disk(takes);
         write(Arc::new(file));
         assert_eq!(disk.state().bytes, plain.state().bytes, "{takes} writes through memory");
         let offsets = offsets.lock().unwrap();
         assert_eq!(offsets.len(), takes);
         let pairs = offsets.as_chunks::<2>().0;
-        assert!(
-            pairs.iter().all(|[rest, head]| *rest == head + HEADER_BYTES as u64),
-            "{offsets:?}"
-        );
+        let in_memory = |[rest, head]: &[u64; 2]| *rest == head + HEADER_BYTES as u64;
+        assert!(pairs.iter().all(in_memory), "{offsets:?}");
     }
+}
+
+#[test]
+fn a_record_for_a_sync_is_written_by_a_call() {
+    let (file, disk, offsets) = mapped_disk(100);
+    let mut log = LogWriter::begin(Arc::new(file), id(1), CAPACITY).unwrap();
+    log.append_to_sync(1, 0, &[batch(1, 2, 30).bytes()]).unwrap();
+    assert!(offsets.lock().unwrap().is_empty());
+    let end = log.bytes();
+    log.append(2, 1, &[batch(2, 2, 30).bytes()]).unwrap();
+    assert_eq!(*offsets.lock().unwrap(), [end + HEADER_BYTES as u64, end]);
+    let replayed = replay(&[(id(1), disk)], 1, 0, &mut |_, _| Ok(())).unwrap();
+    assert_eq!(replayed.next, 3);
+}
+
+#[test]
+fn a_log_is_mapped_from_its_first_buffered_record_to_its_end() {
+    let (file, ..) = mapped_disk(100);
+    let held = file.held.clone();
+    let mappings = || Arc::strong_count(&held) - 2;
+    let mut log = LogWriter::begin(Arc::new(file), id(1), CAPACITY).unwrap();
+    log.append_to_sync(1, 0, &[batch(1, 2, 30).bytes()]).unwrap();
+    log.claim(2, 1).unwrap();
+    assert_eq!(mappings(), 0);
+    log.append(2, 1, &[batch(2, 2, 30).bytes()]).unwrap();
+    log.append(3, 1, &[batch(3, 2, 30).bytes()]).unwrap();
+    assert_eq!(mappings(), 1);
+    drop(log);
+    assert_eq!(Arc::strong_count(&held), 1);
 }

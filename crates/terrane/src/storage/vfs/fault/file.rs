@@ -133,10 +133,13 @@ struct Mapped {
 }
 
 impl MappedFile for Mapped {
-    fn write(&mut self, bytes: &[u8], offset: u64) -> bool {
-        let len = bytes.len() as u64;
-        let is_within = offset.checked_add(len).is_some_and(|end| end <= self.len);
+    fn append(&mut self, head: &[u8], rest: &[u8], offset: u64) -> bool {
+        let behind = offset.saturating_add(head.len() as u64);
         // Part of what is written after a fault is the next operation's to write again.
-        is_within && self.file.write_at(bytes, offset).is_ok_and(|done| done == bytes.len())
+        let write = |bytes: &[u8], at: u64| {
+            let is_within = at.checked_add(bytes.len() as u64).is_some_and(|end| end <= self.len);
+            is_within && self.file.write_at(bytes, at).is_ok_and(|done| done == bytes.len())
+        };
+        write(rest, behind) && write(head, offset)
     }
 }

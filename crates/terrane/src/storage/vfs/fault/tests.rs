@@ -208,15 +208,15 @@ fn writes_through_memory_are_read_and_survive_if_synced() {
         vfs.allow_mmap_writes(true);
         assert!(file.map(0, 2049).is_none());
         let mut mapped = file.map(0, 2048).unwrap();
-        assert!(mapped.write(&[2; 512], 0));
+        assert!(mapped.append(&[2; 8], &[2; 504], 0));
         file.sync().unwrap();
-        assert!(mapped.write(&[3; 512], 512) && !mapped.write(&[3; 2], 2047));
+        assert!(mapped.append(&[3; 8], &[3; 504], 512) && !mapped.append(&[3; 1], &[3; 1], 2047));
         assert_eq!(bytes(&vfs, "f").unwrap()[512], 3);
         vfs.fail_at(vfs.operations(), Fault::Io);
-        assert!(!mapped.write(&[4; 512], 512), "a page that cannot be populated");
-        assert_eq!(vfs.operations(), 4, "each write is an operation");
+        assert!(!mapped.append(&[4; 8], &[4; 504], 512), "a page that cannot be populated");
+        assert_eq!(vfs.operations(), 6, "each of two parts is an operation");
         vfs.crash(survivors).unwrap();
-        assert!(!mapped.write(&[5; 512], 512), "there is no power");
+        assert!(!mapped.append(&[5; 8], &[5; 504], 512), "there is no power");
         let found = bytes(&memory, "f").unwrap();
         assert_eq!([found[0], found[512]], kept);
     }

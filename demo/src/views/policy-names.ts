@@ -1,0 +1,19 @@
+/** Names of policies and partitioners as prose spells them, also in charts, tables and menus. */
+
+const NAMES: Record<string, string> = {
+  "lazy-leveled": "lazy leveling",
+  "horizontal-leveling": "horizontal leveling",
+  "horizontal-tiering": "horizontal tiering",
+  spooky: "Spooky",
+  vertiorizon: "Vertiorizon",
+  bucket: "BucketLSM",
+  ptier: "PTierDB",
+  "local-range": "Local-Range",
+  "global-range": "Global-Range",
+};
+
+/** A policy as prose names it; it may be followed by a comma and more. */
+export function policyName(name: string): string {
+  const [policy = "", ...rest] = name.split(", ");
+  return [NAMES[policy] ?? policy, ...rest].join(", ");
+}
