@@ -19,11 +19,11 @@ pub const DIVIDED: &str = "levels from X to L";
 pub const LARGEST: &str = "files of L";
 /// Files of X and of the levels between it and L.
 pub const BETWEEN: &str = "files of X to L-1";
-/// Those of X to L-1 that are not the first of their level among the keys of a file of L.
+/// Files of X to L-1 beyond the first of their level among the keys of a file of L.
 pub const FURTHER: &str = "of these beyond one for a file of L";
 /// Files of smaller levels.
 pub const SMALLER: &str = "files above X";
-/// Entries of a file of X, on average.
+/// Mean number of entries in a file of X to L-1.
 pub const ENTRIES: &str = "entries in a file of X to L-1";
 
 /// Entries of a buffer in the cases in which nothing else differs.

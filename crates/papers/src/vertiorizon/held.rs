@@ -52,9 +52,9 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         "Vertiorizon has the highest mean throughput with a cache of 32 MB and filters of 10 bits (part a), and with \
          64 GB and 20 bits (part b).",
         format!(
-            "As figure 9, {}. Vertiorizon is tuned by costs, its parts both. First with the memory of part b; then with \
-             that of part a on storage whose dies write a page for {PROGRAM_MICROS} us (assumed) and serve no reads \
-             meanwhile, with one thread that merges and with four.",
+            "As figure 9, {}. Vertiorizon is tuned by costs, its parts both. First with the memory of part b; then \
+             with that of part a on storage whose dies write a page for {PROGRAM_MICROS} us (assumed) and serve no \
+             reads meanwhile, with one thread that merges and with four.",
             setting.words()
         ),
     );

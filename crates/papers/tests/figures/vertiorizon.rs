@@ -297,7 +297,7 @@ fn what_designs_write_follows_their_closed_forms() {
 
 /// Part b of figure 9. Its own fixed tiering is 0.5 % ahead.
 #[test]
-fn in_a_large_store_with_memory_vertiorizon_leads_if_it_knows_costs() {
+fn with_ample_memory_vertiorizon_leads_others_if_it_knows_costs() {
     let published = |id| Numbers::published("vertiorizon", id);
     if let (Some(figure), Some(again)) = (published("figure-9"), published("figure-9-held")) {
         let known = again.of(&large::case(held::AMPLE, VERTIORIZON), THROUGHPUT);
