@@ -46,13 +46,13 @@ export interface Choice {
 const THOUSAND = "thousand operations a second";
 const OVER_SUBCOMPACTION = "bucket over subcompaction";
 
-/** The time of a load over another's, without the switches and with all. */
+/** Returns the ratio of two loads' times, without the switches and with all. */
 const switched = (over: string) => ({
   ours: [["switches", "none of the four", over]] as const,
   changed: [["switches", "all four", over]] as const,
 });
 
-/** Leveled's latency over ptier's in some workloads of YCSB, as in table I and as changed. */
+/** Returns leveled's latency over ptier's in some workloads of YCSB, as in table I and as changed. */
 const latencies = (figure: string, changed: string, workloads: readonly string[]) => {
   const of = (figure: string, machine: string) =>
     workloads.map((one): Cell => [
@@ -68,7 +68,7 @@ const writes = (machine: string) => ({
   over: ["seeks", `${machine}, ptier`, "write amplification"] as const,
 });
 
-/** A design of PTierDB's table I. */
+/** Returns a design of PTierDB's table I. */
 const inTable = (name: string, canRun: boolean): ChosenCase => ({
   name,
   ours: ["table-1-figure-7", name, "write amplification"],
@@ -78,7 +78,7 @@ const inTable = (name: string, canRun: boolean): ChosenCase => ({
   ...(canRun && { run: `table 1 and figure 7, ${name}` }),
 });
 
-/** A design of Vertiorizon's figure 7. */
+/** Returns a design of Vertiorizon's figure 7. */
 const ranked = (name: string): ChosenCase => ({
   name,
   ours: ["figure-7", `all, ${name}`, "mean rank"],
@@ -86,7 +86,7 @@ const ranked = (name: string): ChosenCase => ({
   run: `figure 7, uniform 50/50, ${name}`,
 });
 
-/** The two ways to merge of Spooky's figure 6 A, and its own. */
+/** Returns full and partial merges and Spooky, as its figure 6 A compares them. */
 const ofSixA = (measure: string): ChosenCase[] =>
   ["full", "partial", "spooky"].map((name) => ({
     name,
@@ -94,7 +94,7 @@ const ofSixA = (measure: string): ChosenCase[] =>
     run: `figure 6 A, N/B = 5000, ${name}`,
   }));
 
-/** Designs of a fluid tree, with what the closed form says. */
+/** Returns designs of a fluid tree, with the values of the closed form. */
 const closed = (measure: string): ChosenCase[] =>
   [
     "leveling, T = 10",
@@ -109,7 +109,7 @@ const closed = (measure: string): ChosenCase[] =>
     run: `closed forms, ${name}`,
   }));
 
-/** Deviation of a level-0 merge by its parts, with what was tried last. */
+/** Returns the deviation of level-0 merges of `parts` parts, also after the last change that was tried. */
 const deviation = (parts: number): ChosenCase => ({
   name: `${parts} parts`,
   ours: ["figure-10", `subcompaction, ${parts}`, "deviation of a level-0 merge, s"],

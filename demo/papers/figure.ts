@@ -19,7 +19,7 @@ interface Configurations {
   cases: { name: string; config: { policy: Record<string, unknown>; "buffer-bytes": number } }[];
 }
 
-/** The figures of a folder of docs/papers. A chosen number that is not there is an error. */
+/** Returns the figures of a folder of docs/papers. A chosen number that is missing is an error. */
 export async function figureOf(
   folder: string,
   choice: Choice,
@@ -63,7 +63,7 @@ class Folder {
     return text;
   }
 
-  /** A number of a figure. */
+  /** Returns a number of a figure. */
   async number([figure, name, measure]: Cell): Promise<Measured> {
     const file = `${figure}.csv`;
     const found = numbersOf(await this.#text(file)).get(`${name}: ${measure}`);
@@ -71,7 +71,7 @@ class Folder {
     throw new Error(`expected ${measure} of “${name}” in docs/papers/${this.#name}/${file}`);
   }
 
-  /** A number, or the ratio of two. */
+  /** Returns a number, or the ratio of two. */
   async measured(source: Source): Promise<Measured> {
     if (!("of" in source)) return this.number(source);
     const [of, over] = [await this.number(source.of), await this.number(source.over)];
@@ -79,7 +79,7 @@ class Folder {
     return { ours: of.ours / over.ours, paper, source: of.source };
   }
 
-  /** The policy of a configuration. */
+  /** Returns the policy of a configuration. */
   async run(file: string, name: string): Promise<PaperRun> {
     const { cases } = JSON.parse(await this.#text(`${file}.json`)) as Configurations;
     const found = cases.find((one) => one.name === name)?.config;
@@ -115,7 +115,7 @@ async function marksOf(
   };
 }
 
-/** The ends of a range, as in `1.2 to 2.5`; none if a text is no range. */
+/** Returns the ends of a range such as `1.2 to 2.5`, or none if a text is no range. */
 function rangeOf(text: string): number[] {
   const [, least, most] = /^([\d.]+) to ([\d.]+)$/.exec(text) ?? [];
   return least === undefined ? [] : [Number(least), Number(most)];

@@ -1,5 +1,7 @@
 /** Reads the numbers, configurations and headlines of docs/papers. */
 
+import type { Headline } from "../src/chapters/papers/figure.ts";
+
 /** A number of a figure: ours, and the paper's if it states one. */
 export interface Measured {
   ours: number;
@@ -9,14 +11,7 @@ export interface Measured {
 }
 
 /** A row of the table of headlines. */
-export interface HeadlineRow {
-  name: string;
-  paper: string;
-  ours: string;
-  changed: string;
-  holds: boolean;
-  by: string;
-}
+export type HeadlineRow = Omit<Headline, "why" | "marks">;
 
 /** Heading of the table of headlines. */
 const HEADING = "| headline | the paper | its figure | with that | holds | by |";

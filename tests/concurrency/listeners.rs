@@ -1,4 +1,4 @@
-//! Listeners that threads set at once.
+//! Listeners that several threads set at the same time.
 
 use crate::explore::{explore, open, place, put};
 use shuttle::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use terrane_tests::fixtures::tiny;
 
 #[test]
-fn a_store_is_heard_after_several_set_its_listener() {
+fn events_arrive_after_threads_race_to_set_a_listener() {
     explore(200, || {
         let rig = place();
         let db = open(&rig, tiny());

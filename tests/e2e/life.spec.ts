@@ -226,37 +226,33 @@ test("a worker's death in the cache fails only its calls", async ({ storePage })
   expect(found).toEqual({ value: "v", workers: 2 });
 });
 
-/** A worker that opens the store in a worker of its own, and passes the reply on once that one is gone. */
-const DYING = `
-  const worker = new Worker(origin + "/terrane/dist/worker.js", { type: "module" });
-  onmessage = ({ data }) => worker.postMessage(data);
-  worker.onmessage = async ({ data }) => {
-    worker.terminate();
-    await navigator.locks.request(data[1].lock, () => undefined);
-    postMessage(data);
-  };`;
-
 for (const exclusive of [false, true]) {
   const how = exclusive ? "exclusive" : "shared";
   test(`a worker's death right after its opening is seen, ${how}`, async ({ storePage }) => {
     const page = await storePage();
-    const found = await page.evaluate(
-      async ([script, exclusive]) => {
-        const dying = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
-        const scripts = [dying, "/terrane/dist/worker.js"];
-        const db = await window.terrane.open("dies", {
-          exclusive,
-          worker: () => new Worker(scripts.shift() ?? "", { type: "module" }),
-        });
-        const why = await db.put("k", "1").catch(String);
-        const later = await db
-          .put("k", "2")
-          .then(() => db.get("k"))
-          .catch(String);
-        return [why, later];
-      },
-      [DYING, exclusive] as const,
-    );
+    const found = await page.evaluate(async (exclusive) => {
+      let started = 0;
+      /** A store's worker, the first of which passes its reply on once it is gone. */
+      const start = () => {
+        const worker = new Worker("/terrane/dist/worker.js", { type: "module" });
+        if (started++ > 0) return worker;
+        const dies = async (event: MessageEvent) => {
+          event.stopImmediatePropagation();
+          worker.terminate();
+          await navigator.locks.request(event.data[1].lock, () => undefined);
+          worker.dispatchEvent(new MessageEvent("message", { data: event.data }));
+        };
+        worker.addEventListener("message", dies, { once: true });
+        return worker;
+      };
+      const db = await window.terrane.open("dies", { exclusive, worker: start });
+      const why = await db.put("k", "1").catch(String);
+      const later = await db
+        .put("k", "2")
+        .then(() => db.get("k"))
+        .catch(String);
+      return [why, later];
+    }, exclusive);
     const died = "EngineError: the store's worker ended unexpectedly";
     expect(found).toEqual([died, exclusive ? died : "2"]);
   });

@@ -1,9 +1,9 @@
 /**
- * WebKit as Debian packages it, driven by the WebDriver protocol: Playwright drives only builds of its own.
+ * Debian's WebKit, driven by WebDriver, since Playwright drives only builds of its own.
  *
- * 1. A display is started that nobody sees.
- * 2. `WebKitWebDriver` starts on it, and a session starts MiniBrowser.
- * 3. Pages collect their own errors, by a script that is sent before them: a browser that is driven prints no console.
+ * 1. Xvfb starts a virtual display.
+ * 2. `WebKitWebDriver` starts on that display, and a session starts MiniBrowser.
+ * 3. Pages collect their own errors, with a script that is sent before them, since a driven browser prints no console.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -18,12 +18,12 @@ import { patient } from "./patience.ts";
 const DRIVER = process.env["TERRANE_WEBKIT"] ?? "/usr/bin/WebKitWebDriver";
 /** The folder in which MiniBrowser lies, below those of an architecture and a version. */
 const LIBRARIES = "/usr/lib";
-/** A limit in milliseconds of what would otherwise hang. */
+/** Longest wait for the browser, in milliseconds. */
 const LIMIT = patient(180_000);
 
 /**
- * Script at the start of each page that collects errors of the page, and those that it writes to the console. It is no
- * error that what is observed changes its size again within a frame: the next frame reports that size.
+ * Script at the start of each page that collects the page's errors and those that it writes to the console. A loop of a
+ * `ResizeObserver` is no error: an element changed its size again within a frame, and the next frame reports that size.
  */
 export const COLLECTING = `<!doctype html><script>
   const collected = (window.collected = []);
@@ -80,7 +80,7 @@ export class WebKit {
     await this.#post("url", { url });
   }
 
-  /** Calls a function in the page, and returns what it resolves to, as JSON. */
+  /** Calls a function in the page, and returns its result, which must be JSON. */
   async evaluate<A extends Json[], R>(body: (...args: A) => R, ...args: A): Promise<Awaited<R>> {
     const script = `
       const [args, done] = arguments;
@@ -93,7 +93,7 @@ export class WebKit {
     return value;
   }
 
-  /** Errors of a page that was served with `COLLECTING`. */
+  /** Returns the errors of a page that was served with `COLLECTING`. */
   errors(): Promise<string[]> {
     return this.evaluate(() => (window as unknown as { collected: string[] }).collected);
   }
@@ -128,7 +128,7 @@ function capabilities(features: string[]): object {
   return { capabilities: { alwaysMatch: { timeouts, ...browser } } };
 }
 
-/** MiniBrowser, which Debian installs where no `PATH` leads. */
+/** Returns the path of MiniBrowser, which Debian installs outside of `PATH`. */
 function miniBrowser(): string {
   for (const architecture of readdirSync(LIBRARIES)) {
     for (const version of ["webkit2gtk-4.1", "webkit2gtk-4.0", "webkitgtk-6.0"]) {

@@ -59,7 +59,7 @@ fn a_killed_process_loses_no_acknowledged_write() {
     kill_and_reopen(&tempfile::tempdir().unwrap());
 }
 
-/// On a file system whose logs are mapped, whatever has the temporary files.
+/// Runs on a file system whose logs are mapped, wherever temporary files are.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_process_killed_on_tmpfs_loses_no_acknowledged_write() {
@@ -79,7 +79,7 @@ fn kill_and_reopen(dir: &TempDir) {
         child.wait().unwrap();
         // The last number it reported, and the one it may have written without reporting it.
         let reported = lines.filter_map(|line| written(&line)).last().or(reported).unwrap();
-        // What was written through memory is continued by calls, and the other way round.
+        // A log written through memory is continued by calls, and vice versa.
         let db = Db::open(dir.path(), options(round + 1)).unwrap();
         assert_eq!(db.check().unwrap().damage, []);
         let rows = db.default_keyspace();

@@ -1,7 +1,7 @@
-//! Logs that are written through memory: which are, who reads them meanwhile, and what a full disk does to them.
+//! Logs that are written through memory: the mapped bytes, reads of a log in use, and full disks.
 //!
-//! What is mapped depends on the system ([`can_map`]), and on the memory that other stores of the process lock. So
-//! each test looks in a process of its own.
+//! Mappings depend on the system ([`can_map`]), and on the memory that other stores of the process lock. So each test
+//! runs in a process of its own.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -25,7 +25,7 @@ const WINDOW_BYTES: usize = 64 << 10;
 /// Bytes of each value.
 const VALUE_BYTES: usize = 1000;
 
-/// The bytes of files in `dir` that this process has mapped to write them.
+/// Returns the size of each writable mapping of a file in `dir` in this process.
 fn mapped_in(dir: &Path) -> Vec<usize> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let dir = dir.display().to_string();
@@ -61,12 +61,12 @@ fn can_map(dir: &Path) -> bool {
     }
 }
 
-/// The mappings expected of a store in `dir` that may map logs, or not.
+/// Returns the expected mappings of a store in `dir`, where `maps` allows logs to be mapped.
 fn expected(dir: &Path, maps: bool) -> Vec<usize> {
     if maps && can_map(dir) { vec![WINDOW_BYTES] } else { vec![] }
 }
 
-/// The directory of a process started by a test, and whether logs may be mapped; `None` in the process of all tests.
+/// Returns the directory of a process that a test started, and whether it may map logs; `None` in other processes.
 fn place() -> Option<(PathBuf, bool)> {
     let maps = std::env::var(MAPS).is_ok_and(|maps| maps == "true");
     Some((std::env::var_os(PLACE)?.into(), maps))
@@ -104,7 +104,7 @@ fn write_logs() {
     assert_eq!(mapped_in(&dir), [], "a log of synced records");
     for n in 0..2000u64 {
         rows.put(n.to_be_bytes(), [n as u8; VALUE_BYTES], Buffered).unwrap();
-        // Also where only one window may be locked, and whether a log has just been continued in another.
+        // One window, even where no second may be locked, and right after a log was continued in the next one.
         if n % 10 == 9 {
             assert_eq!(mapped_in(&dir), expected, "row {n}");
         }
@@ -200,7 +200,7 @@ fn a_full_disk_is_an_error_that_loses_no_write() {
                 assert!(ended.status.success(), "{ended:?}");
             }
             Ok(ended) if ![Some(1), Some(99)].contains(&ended.status.code()) => panic!("{ended:?}"),
-            _ => println!("no small disk can be mounted here: nothing to see"),
+            _ => println!("no small disk can be mounted here: the test is skipped"),
         }
     }
 }

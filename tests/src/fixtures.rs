@@ -288,9 +288,9 @@ fn made_policies(level_base_bytes: u64, target_file_bytes: u64) -> Vec<PolicyOpt
         }),
     ];
     for preset in presets() {
-        // The last of the list: the others keep their places, and so their seeds.
-        let is_last = ["ptier", "fluid", "ecotune"].contains(&preset.name);
-        if !is_last && policies.iter().all(|policy| policy.name() != preset.name) {
+        // Added at the end of the list, so that the others keep their places, and with them their seeds.
+        let is_added_last = ["ptier", "fluid", "ecotune"].contains(&preset.name);
+        if !is_added_last && policies.iter().all(|policy| policy.name() != preset.name) {
             let options = PolicyOptions::preset(preset.name);
             policies.extend(options.map(|p| p.sized(level_base_bytes, target_file_bytes)));
         }

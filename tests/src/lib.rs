@@ -33,7 +33,7 @@ pub fn full() -> bool {
     std::env::var_os("TERRANE_FULL").is_some_and(|v| v != "0")
 }
 
-/// A temporary directory in memory, on a file system whose logs are mapped, if the system has one.
+/// Returns a temporary directory in memory, where logs are mapped, or an ordinary one if there is no such file system.
 ///
 /// # Panics
 /// Where no directory can be made.

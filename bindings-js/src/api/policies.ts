@@ -418,7 +418,7 @@ export interface Fluid {
   pagePercent?: number;
 }
 
-/** Runs above one large level, merged as costs least for the reads and writes that it sees, by dynamic programming. In the build with all policies. */
+/** Runs above one large level. Dynamic programming chooses the merges that cost least for observed reads and writes. In the build with all policies. */
 export interface Ecotune {
   policy: "ecotune";
   /** Least size of the last level divided by that of the runs above it. From 1 to 64. Default: 4. */

@@ -186,7 +186,7 @@ pub enum PapersError {
     /// A part of the report could not be written.
     #[error("write {file}: {why}")]
     Write {
-        /// Where.
+        /// Path of the file.
         file: String,
         /// The error of the file system.
         why: std::io::Error,

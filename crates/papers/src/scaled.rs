@@ -104,7 +104,8 @@ impl Scaled {
             device: self.device(),
             subcompaction_bytes: self.buffer(),
             window: WINDOW_BUFFERS * self.buffer_entries,
-            // The papers' stores fetch a block of each run when a scan starts, unless a figure says otherwise.
+            // The papers' stores fetch a block of each run when a scan starts, unless a figure says otherwise. Without
+            // scans the default stays, which configurations need not state.
             lazy_scans: !scans(&workload),
             workload,
             ..Config::default()

@@ -71,8 +71,8 @@ pub struct Config {
     /// Bytes of the operating system's page cache, which holds what was written to tables and what clients read; 0
     /// for files that are read past it. The engine has no such cache in a browser.
     pub page_cache_bytes: u64,
-    /// Whether a range read leaves tables alone whose first key it does not come to, as the engine does, which has that
-    /// key from elsewhere than from the table. If not, it reads a block of each run.
+    /// Whether a range read fetches no block of a table before it reaches the table's first key, as the engine does,
+    /// which has that key in memory. If not, it fetches a block of each run when it starts.
     pub lazy_scans: bool,
     /// Whether writes are also logged. The log takes device time and flash; it does not count towards
     /// the tree's amplification.
@@ -147,7 +147,7 @@ pub enum SimulationError {
     /// Another option is outside its range.
     #[error("{what} is {found}, expected {expected}")]
     Config {
-        /// Which.
+        /// Name of the option.
         what: &'static str,
         /// Its range.
         expected: &'static str,
@@ -160,19 +160,19 @@ pub enum SimulationError {
          takes {store_bytes} and what is left of its files' last pages, of {page_bytes} bytes each"
     )]
     FlashFull {
-        /// When.
+        /// Simulated time, in seconds.
         seconds: f64,
         /// Its capacity, in bytes.
         capacity_bytes: u64,
         /// Bytes of all tables, including unfinished ones.
         store_bytes: u64,
-        /// Those of a page: each file takes whole ones.
+        /// Bytes of a page; each file takes whole pages.
         page_bytes: u64,
     },
     /// Writes are stalled, nothing runs, and the policy has no plan.
     #[error("after {seconds:.0} s writes wait, and neither the policy nor the fallback has a plan")]
     Stuck {
-        /// When.
+        /// Simulated time, in seconds.
         seconds: f64,
     },
     /// An edit does not fit the shape, although the validator accepted its plan.

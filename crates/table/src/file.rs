@@ -23,8 +23,8 @@ pub trait File: Send + Sync {
     fn allocate(&self, len: u64) -> Result<()> {
         if self.len()? < len { self.set_len(len) } else { Ok(()) }
     }
-    /// Maps the file, whose first `len` bytes were allocated, to be appended to from offset `from` on without a system
-    /// call for each record; `None` where that is not allowed, or the system cannot.
+    /// Maps the file, whose first `len` bytes are allocated, for appends from offset `from` on without a system call
+    /// for each record. Returns `None` where that is not allowed, or the system cannot.
     #[cfg(not(target_arch = "wasm32"))]
     fn map(&self, from: u64, len: u64) -> Option<Box<dyn MappedFile>> {
         let _ = (from, len);
@@ -63,9 +63,8 @@ pub trait File: Send + Sync {
 
 /// A file that is appended to through memory.
 pub trait MappedFile: Send {
-    /// Writes `head` at `offset` and `rest` behind it, as [`File::write_at`] does, but `head` last: if the process ends
-    /// meanwhile, `head` is not there without `rest`. Returns false where the caller must write both by
-    /// [`File::write_at`].
+    /// Writes `head` at `offset` and `rest` after it. `head` is stored last, so that a process that ends meanwhile
+    /// never leaves `head` without `rest`. Returns `false` where the caller must write both with [`File::write_at`].
     fn append(&mut self, head: &[u8], rest: &[u8], offset: u64) -> bool;
 }
 

@@ -18,10 +18,10 @@ pub(crate) type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 /// Destination of a store's events.
 pub(crate) struct EventStream {
     listener: ArcSwap<Option<Listener>>,
-    /// Held while the listener is replaced: of several callers at once, each counts what it changes.
+    /// Held while the listener is replaced, so that concurrent callers count each change once.
     replacing: Mutex<()>,
-    /// Number of times that listening started or stopped: odd while there is a listener, which gets and writes ask.
-    heard: AtomicU32,
+    /// Number of times that listening started or stopped: odd while there is a listener. Gets and writes read it.
+    listening_epoch: AtomicU32,
     clock: OnceLock<Clock>,
     /// Time on the clock when the engine got it.
     began: AtomicU64,
@@ -32,7 +32,7 @@ pub(crate) struct EventStream {
 impl EventStream {
     pub fn new(listener: Option<Listener>) -> Self {
         EventStream {
-            heard: AtomicU32::new(listener.is_some().into()),
+            listening_epoch: AtomicU32::new(listener.is_some().into()),
             listener: ArcSwap::from_pointee(listener),
             replacing: Mutex::new(()),
             clock: OnceLock::new(),
@@ -42,10 +42,14 @@ impl EventStream {
     }
 
     pub fn set_listener(&self, listener: Option<Listener>) {
-        let _one = lock(&self.replacing);
+        let one = lock(&self.replacing);
         let changes = listener.is_some() != self.is_heard();
+        let before = self.listener.load_full();
         self.listener.store(Arc::new(listener));
-        self.heard.fetch_add(changes.into(), Ordering::Release);
+        self.listening_epoch.fetch_add(changes.into(), Ordering::Release);
+        // What it holds may be waiting for a thread that replaces a listener.
+        drop(one);
+        drop(before);
     }
 
     /// Takes the clock, unless it has one.
@@ -64,13 +68,13 @@ impl EventStream {
     /// Whether anyone listens.
     #[inline]
     pub fn is_heard(&self) -> bool {
-        self.heard.load(Ordering::Acquire) & 1 != 0
+        self.listening_epoch.load(Ordering::Acquire) & 1 != 0
     }
 
-    /// Returns a number that changes where nobody listened for a while.
+    /// Returns a number that differs between two times if listening stopped or started in between.
     #[cfg(feature = "all")]
-    pub fn listening(&self) -> u32 {
-        self.heard.load(Ordering::Acquire)
+    pub fn listening_epoch(&self) -> u32 {
+        self.listening_epoch.load(Ordering::Acquire)
     }
 
     /// Reports an event to the listener, if there is one; without one it is not built. Events are reported
@@ -145,6 +149,32 @@ mod tests {
         assert_eq!(told.len(), 800);
         assert!(told.iter().all(|(_, others)| *others == 0), "one listener at a time");
         assert!(told.is_sorted_by_key(|(micros, _)| *micros));
+    }
+
+    /// Sets no listener when it is dropped, from another thread, and waits for that.
+    struct SetsNone(Arc<EventStream>);
+
+    impl Drop for SetsNone {
+        fn drop(&mut self) {
+            let (done, wait) = std::sync::mpsc::channel();
+            let events = self.0.clone();
+            std::thread::spawn(move || {
+                events.set_listener(None);
+                done.send(()).unwrap();
+            });
+            assert!(wait.recv_timeout(std::time::Duration::from_secs(60)).is_ok(), "it waits");
+        }
+    }
+
+    #[test]
+    fn a_listener_that_is_dropped_may_replace_the_next() {
+        let events = Arc::new(EventStream::new(None));
+        let sets = SetsNone(events.clone());
+        events.set_listener(Some(Arc::new(move |_, _: &Event| {
+            let _held = &sets;
+        })));
+        events.set_listener(Some(Arc::new(|_, _: &Event| {})));
+        assert!(!events.is_heard());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The tests that browsers run.
+//! Steps of the tests that run in browsers.
 
 use crate::browser::{Browser, CHROMIUM, FIREFOX};
 use crate::need::Need;
@@ -8,7 +8,7 @@ use crate::test::{Run, SKIPPED, command_line};
 use crate::webkit::{self, WebKit};
 use anyhow::Result;
 
-/// The tarball in projects of its users.
+/// Tests the packed package in projects that install it.
 pub fn of_package(run: &Run) -> Result<String> {
     for package in [CHECKS].iter().chain(&BUNDLERS) {
         setup::ensure(run.workspace, &[&node::Node, &node::Npm, package])?;
@@ -28,7 +28,7 @@ pub fn in_firefox(run: &Run) -> Result<String> {
     in_browser(run, &FIREFOX, "firefox")
 }
 
-/// Runs that script of the browser tests.
+/// Runs a script of `tests/e2e` in a browser.
 fn in_browser(run: &Run, browser: &Browser, script: &str) -> Result<String> {
     setup::ensure(run.workspace, &[&node::Node, &node::Npm, &LEVEL, &E2E, browser])?;
     let mut command = run.workspace.npm(E2E.folder, &["run", script]);
@@ -37,7 +37,7 @@ fn in_browser(run: &Run, browser: &Browser, script: &str) -> Result<String> {
     run.with(&[], &format!("npm run {script} in tests/e2e"), command)
 }
 
-/// Few systems have WebKit: without it, the step passes and says what is missing.
+/// Runs the tests in WebKit. Few systems have it: without it the step is skipped and says what is missing.
 pub fn in_webkit(run: &Run) -> Result<String> {
     if let Err(missing) = WebKit.found(run.workspace) {
         return Ok(format!("{SKIPPED}{missing}; {}", WebKit.remedy(run.workspace)));

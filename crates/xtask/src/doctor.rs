@@ -5,7 +5,7 @@ use crate::workspace::Workspace;
 use anyhow::Result;
 use std::process::ExitCode;
 
-/// Prints one row a need. Success when all are met but optional ones.
+/// Prints a row for each need. Succeeds if all needs that are not optional are met.
 ///
 /// # Errors
 /// None at present.
@@ -27,7 +27,7 @@ pub fn run(workspace: &Workspace) -> Result<ExitCode> {
         println!("  {state:<7} {:<28} {:<12} {found}", need.name(), need.wanted(workspace));
     }
     if !absent.is_empty() {
-        println!("\nWhat needs these is left out without them:\n{}", absent.join("\n"));
+        println!("\nOptional; steps that need these are skipped:\n{}", absent.join("\n"));
     }
     if missing.is_empty() {
         return Ok(ExitCode::SUCCESS);

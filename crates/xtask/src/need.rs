@@ -15,7 +15,7 @@ pub trait Need {
     fn remedy(&self, workspace: &Workspace) -> String;
     /// Installs it, where this repository does that.
     fn install(&self, workspace: &Workspace) -> Result<()>;
-    /// Whether the commands do without it, and leave out what needs it.
+    /// Whether commands skip the steps that need it where it is missing.
     fn is_optional(&self) -> bool {
         false
     }

@@ -40,7 +40,7 @@ pub fn all() -> Vec<Box<dyn Need>> {
 /// Installs everything that is missing.
 ///
 /// # Errors
-/// All that could not be installed, each with its remedy, but for what is optional, which is printed.
+/// Everything that could not be installed, each with its remedy. Optional needs are printed instead.
 pub fn ensure_all(workspace: &Workspace) -> Result<()> {
     let (mut failures, mut left_out) = (Vec::new(), Vec::new());
     for need in all() {

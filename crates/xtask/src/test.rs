@@ -115,7 +115,7 @@ const STEPS: [Step; 24] = [
     step("documentation", Part::Lint, documentation),
     step("oldest compiler", Part::Lint, oldest_compiler),
 ];
-/// The output of a step that has not run, followed by the reason.
+/// Prefix of the output of a step that was skipped; the reason follows.
 pub const SKIPPED: &str = "skipped: ";
 const BUILD: &str = "browser build";
 const DEMO: &str = "demo build";

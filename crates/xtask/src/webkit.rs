@@ -1,4 +1,4 @@
-//! WebKit as Debian packages it: a driver that speaks WebDriver, the browser that it starts, and a display for it.
+//! Debian's WebKit: a WebDriver server, the browser that it starts, and a virtual display.
 
 use crate::debian;
 use crate::need::Need;
@@ -12,10 +12,10 @@ pub const VARIABLE: &str = "TERRANE_WEBKIT";
 
 const PACKAGES: [&str; 3] = ["webkit2gtk-driver", "xvfb", "fonts-liberation"];
 
-/// WebKit's driver, and a display that nobody sees.
+/// WebKit's driver, and a virtual display.
 pub struct WebKit;
 
-/// Returns the path of the driver: what the variable names, or the one on `PATH`.
+/// Returns the path of the driver: the one that the variable names, or else the one on `PATH`.
 pub fn driver() -> PathBuf {
     let chosen = env::var_os(VARIABLE).map(PathBuf::from);
     chosen.or_else(|| on_path(&["WebKitWebDriver"]).next()).unwrap_or_default()

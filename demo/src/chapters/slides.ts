@@ -1,4 +1,4 @@
-/** A chapter as slides: its text, its example, its recording and its question. */
+/** A chapter as slides: its text, its example, its recording, its question and its paper's numbers. */
 
 /** Parts of a chapter that fill a screen each, in their order. */
 const SLIDES = ".chapter article, .figure, .watch, .question, .paper";

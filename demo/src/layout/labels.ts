@@ -25,7 +25,7 @@ export interface Box {
 }
 
 /** Pixels of a letter, of a line, and between a dot and its name. */
-const [LETTER, LINE, GAP] = [5.4, 13, 4];
+const [LETTER, LINE, GAP] = [5.8, 13, 4];
 /** Distance of two places at which a name is tried. */
 const STEP = 4;
 /** Cost of a pixel downwards or upwards, beside one sideways: a name reads best on its dot's own line. */

@@ -29,7 +29,7 @@ export class Clock {
   reading: boolean = $state(false);
   #calm = $state(false);
   /** Explanation of the moment at which time is held for a new visitor, if it is no decision. */
-  lesson: string | undefined = $state(undefined);
+  explanation: string | undefined = $state(undefined);
   /** Whether time waits for the recording. */
   holds = false;
   readonly reads = new Reads();
@@ -83,7 +83,7 @@ export class Clock {
     this.linked = this.#until = undefined;
     this.awaits = false;
     this.cursor = Math.min(Math.max(micros, 0), this.#end);
-    this.lesson = undefined;
+    this.explanation = undefined;
     this.reads.path = undefined;
     this.shown = this.cursor;
   }
@@ -170,7 +170,7 @@ export class Clock {
     const step = this.#pace.step(timeline, this.cursor, this.#end, now, passed);
     if (step === undefined) return;
     this.cursor = step.cursor;
-    this.lesson = this.#pace.lesson;
+    this.explanation = this.#pace.explanation;
     if (step.arrived && step.last && status.at !== "running") this.playing = false;
     if (!step.arrived && now - this.#lastTold < TELL) return;
     this.#lastTold = now;

@@ -8,11 +8,12 @@ const NAMES: Record<string, string> = {
   vertiorizon: "Vertiorizon",
   bucket: "BucketLSM",
   ptier: "PTierDB",
+  ecotune: "EcoTune",
   "local-range": "Local-Range",
   "global-range": "Global-Range",
 };
 
-/** A policy as prose names it; it may be followed by a comma and more. */
+/** Returns the name of a policy in prose; more may follow the policy after a comma. */
 export function policyName(name: string): string {
   const [policy = "", ...rest] = name.split(", ");
   return [NAMES[policy] ?? policy, ...rest].join(", ");

@@ -12,8 +12,8 @@ const CALM_SPEED = 0.1;
 /** Seconds of a recording in a second of the visitor on the way. */
 const [SLOWEST, FASTEST] = [0.02, 4];
 
-/** Events that are also explained to a new visitor, the first time: no decision is behind a flush or a move. */
-const LESSONS: Record<string, { sentence: string; is: (event: RecordedEvent) => boolean }> = {
+/** Events that are explained to a new visitor the first time, since a flush or a move may follow no decision. */
+const EXPLANATIONS: Record<string, { sentence: string; is: (event: RecordedEvent) => boolean }> = {
   flush: {
     sentence: "A flush: the memtable was full, and is written as a table of level 0.",
     is: ({ type }) => type === "flushed",
@@ -46,8 +46,8 @@ export class ReadingPace {
   #rested = false;
   #heldUntil = 0;
   /** Explanation of what is held now, if it is no decision. */
-  lesson: string | undefined;
-  readonly #lessons = new Set(Object.values(LESSONS));
+  explanation: string | undefined;
+  readonly #unexplained = new Set(Object.values(EXPLANATIONS));
 
   /** Makes time rest at first, and pass more slowly. */
   set calm(calm: boolean) {
@@ -77,28 +77,28 @@ export class ReadingPace {
     }
     const to = Math.min(cursor + passed * 1000 * this.speed, until);
     const arrived = to === until;
-    this.lesson = undefined;
+    this.explanation = undefined;
     if (arrived && next?.type === "compaction-begun")
       this.#heldUntil = now + readingTime(next.reason);
     else if (arrived && next !== undefined) {
-      const lesson = [...this.#lessons].find(({ is }) => is(next));
-      if (lesson !== undefined) {
-        this.#lessons.delete(lesson);
-        this.lesson = lesson.sentence;
-        this.#heldUntil = now + readingTime(lesson.sentence);
+      const found = [...this.#unexplained].find(({ is }) => is(next));
+      if (found !== undefined) {
+        this.#unexplained.delete(found);
+        this.explanation = found.sentence;
+        this.#heldUntil = now + readingTime(found.sentence);
       }
     }
     return { cursor: to, arrived, last: next === undefined };
   }
 
-  /** The next decision, or what is explained before it. */
+  /** Returns the next decision, or an event before it that is explained. */
   #next(timeline: Timeline, cursor: number): RecordedEvent | undefined {
     const from = timeline.countAt(cursor);
     const at = timeline.find("compaction-begun", from, 1);
     if (this.#calm) {
       for (let i = from; i < (at ?? timeline.length); i++) {
         const event = timeline.event(i);
-        if (event !== undefined && [...this.#lessons].some(({ is }) => is(event))) return event;
+        if (event !== undefined && [...this.#unexplained].some(({ is }) => is(event))) return event;
       }
     }
     return at === undefined ? undefined : timeline.event(at);

@@ -17,12 +17,12 @@ pub fn open(settings: &Settings) -> Result<Box<dyn Engine>> {
     open_with(settings, Options::default())
 }
 
-/// With tables mapped into memory as logs are.
+/// Opens a store whose tables are mapped into memory, as its logs are.
 pub fn open_mapped(settings: &Settings) -> Result<Box<dyn Engine>> {
     open_with(settings, Options::default().allow_mmap_reads(true))
 }
 
-/// With a system call for each record of the log.
+/// Opens a store that writes each record of the log by a system call.
 pub fn open_unmapped(settings: &Settings) -> Result<Box<dyn Engine>> {
     open_with(settings, Options::default().allow_mmap_writes(false))
 }

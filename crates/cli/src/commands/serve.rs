@@ -65,7 +65,7 @@ pub struct ServeArgs {
     /// Map tables into memory, on Linux: fewer system calls, but a device that fails ends the process
     #[arg(long)]
     mmap: bool,
-    /// Write each record of the log by a system call, also where it could be written through memory
+    /// Write records of the log by system calls, not through memory
     #[arg(long)]
     no_mmap_writes: bool,
     /// Accept at most this many connections at both doors together

@@ -2,13 +2,13 @@
 
 use crate::figure::Figure;
 use crate::fluid::setting::{
-    BLOCKS, LAZY_4, LEVELING_4, PAGE, RUNS, Setting, THROUGHPUT, TIERING, WRITES, designs,
+    BLOCKS, LAZY_4, LEVELING_4, PAGE, RUNS, Setting, THROUGHPUT, TIERING, WRITES, clients, designs,
 };
 use crate::scaled::simulate;
 use crate::{PapersError, Scale};
 use terrane_policy::fluid::model::{Mix as Shares, tune};
 use terrane_policy::{EcoTune, PolicyOptions};
-use terrane_sim::{Clients, Config, Mix, Phase, Workload};
+use terrane_sim::{Config, Phase, Workload};
 
 /// The mixes, in their order, each until all data was overwritten once.
 pub const MIXES: [(&str, Shares); 4] = [
@@ -47,46 +47,25 @@ pub const ALL: &str = "all";
 fn ecotune(setting: Setting, size_ratio: u64) -> PolicyOptions {
     PolicyOptions::EcoTune(EcoTune {
         size_ratio,
-        window: window(setting),
+        window: setting.window(),
         level_base_bytes: setting.base(),
         target_file_bytes: 4 * setting.store.buffer(),
         ..EcoTune::default()
     })
 }
 
-/// The operations that policies consider, half as many as there are entries.
-fn window(setting: Setting) -> u64 {
-    (setting.buffers * setting.store.buffer_entries / 2).max(1 << 10)
-}
-
 fn config(setting: Setting, policy: PolicyOptions, at_rest: bool) -> Config {
-    let load = setting.buffers * setting.store.buffer_entries;
-    let phase = |(name, mix): &(&str, Shares)| {
-        let clients = Clients {
-            mix: Mix {
-                update: mix.writes,
-                read: mix.reads,
-                read_missing: mix.missing_reads,
-                scan: mix.scans,
-                ..Mix::default()
-            },
-            scan_entries: 1,
-            ..Clients::default()
-        };
-        Phase {
-            name: (*name).to_owned(),
-            operations: (load as f64 / mix.writes) as u64,
-            clients: vec![clients],
-            ..Phase::default()
-        }
+    let load = setting.entries();
+    let phase = |(name, mix): &(&str, Shares)| Phase {
+        name: (*name).to_owned(),
+        operations: (load as f64 / mix.writes) as u64,
+        clients: vec![clients(mix)],
+        ..Phase::default()
     };
     let workload =
         Workload { load, phases: MIXES.iter().map(phase).collect(), ..Workload::default() };
-    let config = match at_rest {
-        true => setting.store.at_rest(policy, workload),
-        false => setting.store.config(policy, workload),
-    };
-    Config { workers: 1, measured_costs: true, lazy_scans: true, ..config }
+    let config = setting.simulated(policy, workload, at_rest);
+    Config { measured_costs: true, lazy_scans: true, ..config }
 }
 
 /// All designs through all mixes.
@@ -98,17 +77,17 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
     let mut figure = Figure::new(
         "shifts",
         "Mixes that shift",
-        "The merges of each round are those that leave reads the most throughput, as the workload is: 1.5 to 3 times \
-         that of leveling, and up to 1.8 times that of lazy leveling, by the share of range reads.",
+        "Each round has the merges that give reads the highest throughput under the workload: 1.5 to 3 times that of \
+         leveling, and up to 1.8 times that of lazy leveling, depending on the share of range reads.",
         format!(
             "{} buffers of {} entries of 1 KiB, each for {:.0} of 2 MiB; filters of 10 bits, no cache. After a load \
              of all keys, 95 % writes; then 90 % point reads, of which four ninths find nothing; then half short \
              scans and 40 % writes; then writes as at first: each until the data was overwritten uniformly once. One \
              client, one thread that merges; scans are lazy. *At rest* operations wait until nothing is left to \
              merge; {BLOCKS}: those that reads fetch, and pages of 4 KiB that merges write. *Under load* they \
-             follow at once. EcoTune and Vertiorizon know what blocks and pages cost, consider the operations \
-             of the last half of an overwriting, and are not told of the mixes; the fluid tree is tuned to their \
-             average beforehand. *All*: the operations of all mixes over their time.",
+             follow at once. EcoTune and Vertiorizon know what blocks and pages cost, consider the most recent \
+             operations, half as many as there are entries, and do not know the mixes; the fluid tree is tuned to \
+             their average beforehand. *All*: the operations of all mixes over their time.",
             setting.buffers,
             setting.store.buffer_entries,
             setting.store.factor(),
@@ -170,11 +149,11 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         }
     }
     figure.notes.push(
-        "Of the paper are the tree of three parts, rounds, merges of an arrival with the newest runs of the main \
-         part, and dynamic programming that chooses among them. Ours are the objective (reads and writes keep \
-         their shares, and the time for both is the least, where the paper serves as many reads as possible beside \
-         a steady stream of writes), the length of a round, deciding again at each admission by a sliding window \
-         of operations, and the time of a page that is merged, as the store measures it."
+        "The tree of three parts, rounds, merges of an arrival with the newest runs of the main part, and dynamic \
+         programming that chooses among them are the paper's. The objective is ours: reads and writes keep their \
+         shares, and the time of both is minimized, while the paper serves as many reads as possible beside a steady \
+         stream of writes. Ours are also the length of a round, a new decision at each admission from a sliding window \
+         of operations, and the cost of a merged page, which the store measures."
             .to_owned(),
     );
     figure.notes.push(

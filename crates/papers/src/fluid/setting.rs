@@ -58,6 +58,21 @@ pub(crate) struct Setting {
     pub(crate) store: Scaled,
 }
 
+/// Clients whose operations have these shares, with short scans.
+pub(crate) fn clients(mix: &Shares) -> Clients {
+    Clients {
+        mix: Mix {
+            update: mix.writes,
+            read: mix.reads,
+            read_missing: mix.missing_reads,
+            scan: mix.scans,
+            ..Mix::default()
+        },
+        scan_entries: 1,
+        ..Clients::default()
+    }
+}
+
 impl Setting {
     pub(crate) fn new(scale: Scale) -> Self {
         let (buffers, buffer_entries) = if scale == Scale::Ci { (200, 32) } else { (800, 64) };
@@ -108,25 +123,38 @@ impl Setting {
             level_base_bytes: self.store.base(),
             target_file_bytes: 4 * self.store.buffer(),
             data_bytes: self.buffers * self.store.buffer(),
-            window: (self.buffers * self.store.buffer_entries / 2).max(1 << 10),
+            window: self.window(),
             vertical_merge_policy: MergeChoice::Tuned,
             ..Vertiorizon::default()
         })
     }
 
-    fn config(self, policy: PolicyOptions, mix: &Shares, at_rest: bool) -> Config {
-        let clients = Clients {
-            mix: Mix {
-                update: mix.writes,
-                read: mix.reads,
-                read_missing: mix.missing_reads,
-                scan: mix.scans,
-                ..Mix::default()
-            },
-            scan_entries: 1,
-            ..Clients::default()
+    /// The operations that policies consider, half as many as there are entries.
+    pub(crate) fn window(self) -> u64 {
+        (self.entries() / 2).max(1 << 10)
+    }
+
+    /// The entries of the load.
+    pub(crate) fn entries(self) -> u64 {
+        self.buffers * self.store.buffer_entries
+    }
+
+    /// A workload on this store, with one thread that merges.
+    pub(crate) fn simulated(
+        self,
+        policy: PolicyOptions,
+        workload: Workload,
+        at_rest: bool,
+    ) -> Config {
+        let config = match at_rest {
+            true => self.store.at_rest(policy, workload),
+            false => self.store.config(policy, workload),
         };
-        let load = self.buffers * self.store.buffer_entries;
+        Config { workers: 1, ..config }
+    }
+
+    fn config(self, policy: PolicyOptions, mix: &Shares, at_rest: bool) -> Config {
+        let (clients, load) = (clients(mix), self.entries());
         let shares = mix.writes + mix.reads + mix.missing_reads + mix.scans;
         let operations = |times: u64| ((times * load) as f64 * shares / mix.writes) as u64;
         let warm_up = Phase {
@@ -141,12 +169,8 @@ impl Setting {
             ..Phase::default()
         };
         let workload = Workload { load, phases: vec![warm_up, phase], ..Workload::default() };
-        let config = match at_rest {
-            true => self.store.at_rest(policy, workload),
-            false => self.store.config(policy, workload),
-        };
-        let measured_costs = matches!(config.policy, PolicyOptions::Vertiorizon(_));
-        Config { workers: 1, measured_costs, ..config }
+        let measured_costs = matches!(policy, PolicyOptions::Vertiorizon(_));
+        Config { measured_costs, ..self.simulated(policy, workload, at_rest) }
     }
 
     /// Simulates a design under a mix.

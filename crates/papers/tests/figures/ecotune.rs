@@ -5,7 +5,7 @@ use terrane_papers::ecotune::shifts::{self, ALL, ECOTUNE, FIXED, MIXES};
 use terrane_papers::fluid::{BLOCKS, RUNS};
 
 #[test]
-fn its_runs_follow_the_mix() {
+fn ecotune_keeps_fewer_runs_the_more_is_read() {
     for figure in Numbers::both("ecotune", shifts::figure) {
         let [writes, reads, scans, again] =
             MIXES.map(|(mix, _)| figure.of(&shifts::case("at rest", mix, ECOTUNE), RUNS));
@@ -14,7 +14,7 @@ fn its_runs_follow_the_mix() {
 }
 
 #[test]
-fn at_rest_all_mixes_cost_less_than_under_any_fixed_design() {
+fn at_rest_ecotune_costs_less_than_any_fixed_design() {
     for figure in Numbers::both("ecotune", shifts::figure) {
         let blocks = |design| figure.of(&shifts::case("at rest", ALL, design), BLOCKS);
         for fixed in FIXED {

@@ -1,18 +1,19 @@
-//! A file that is appended to through memory: no system call for each record, and what was written is the
-//! operating system's as it is after a `write`, whatever becomes of the process.
+//! A file that is appended to through memory, without a system call for each record. Appended records survive the end
+//! of the process, as after a `write`: they are in the operating system's page cache.
 //!
-//! 1. A *window* of the file is mapped. A record that lies in it is copied there, its head last. The first record
-//!    behind it moves the window. A record over the edge of a window is the caller's to write to the file.
+//! 1. A *window* of the file is mapped. A record within the window is copied into it, its head last. The first record
+//!    after the window moves it. A record that crosses the edge of a window is left to the caller, who writes it to the
+//!    file.
 //! 2. A store to a page that cannot be read, or has no space, would end the process with SIGBUS. So the pages of a
-//!    window are populated to be written, by a call that returns an error instead, and locked in memory: they are not
-//!    reclaimed, so a device that fails later is not asked for them. After a write-back the next store to a page asks
-//!    the file system again. So files are mapped only on file systems which then need neither space nor the device
+//!    window are populated for writing, by a call that returns an error instead, and locked in memory: they are not
+//!    reclaimed, so nothing reads them from a device that fails later. After a write-back the next store to a page asks
+//!    the file system again. So files are mapped only on file systems that then need neither space nor the device
 //!    ([`never_refuses`]).
-//! 3. Where a window is refused, the caller writes to the file from there on: Linux before 5.14, or a process that may
-//!    lock no more memory (`RLIMIT_MEMLOCK`).
+//! 3. Once a window is refused, the caller writes to the file from there on. Linux before 5.14 refuses it, and so does
+//!    a limit on locked memory (`RLIMIT_MEMLOCK`).
 //!
-//! A failed write-back is an error of the next sync, as after a `write`. Whoever cuts a file in use, or makes holes in
-//! it, still ends the process.
+//! A failed write-back is an error of the next sync, as after a `write`. Truncating a file in use, punching holes in
+//! it, or making it immutable (`chattr +i`), still ends the process.
 
 use crate::vfs::descriptor_table::{Descriptor, DescriptorTable};
 use rustix::fs::fstatfs;
@@ -33,9 +34,9 @@ const EXT: u64 = 0xef53;
 /// tmpfs, in the numbers of `statfs`.
 const TMPFS: u64 = 0x0102_1994;
 
-/// Whether a file system of this type lets a page in memory be written again after a write-back, once its blocks are
-/// allocated, also if the disk is full or the device has failed. btrfs and others allocate anew for each write-back, as
-/// does XFS after `cp --reflink`; XFS also refuses once the device has failed.
+/// Whether a file system of this type always lets a page in memory be written again after a write-back, once its blocks
+/// are allocated, even on a full disk or a failed device. btrfs and other copy-on-write file systems allocate anew for
+/// each write-back, and so does XFS after `cp --reflink`; XFS also refuses once the device has failed.
 fn never_refuses(file_system: u64) -> bool {
     matches!(file_system, EXT | TMPFS)
 }
@@ -52,7 +53,7 @@ pub(super) struct Mapped {
 /// A part of a file in memory, populated and locked.
 struct Window {
     start: NonNull<u8>,
-    /// Its offset in the file.
+    /// Offset in the file.
     from: u64,
     len: usize,
 }
@@ -61,8 +62,8 @@ struct Window {
 unsafe impl Send for Window {}
 
 impl Mapped {
-    /// Maps a file, whose first `len` bytes have their blocks, to be appended to from offset `from` on; `None` where
-    /// the system cannot.
+    /// Maps a file whose first `len` bytes have allocated blocks, for appends from offset `from` on. Returns `None`
+    /// where the system cannot.
     pub(super) fn new(
         from: u64,
         len: u64,
@@ -81,13 +82,13 @@ impl Mapped {
         mapped.window.is_some().then_some(mapped)
     }
 
-    /// Maps the window with this offset.
+    /// Maps the window that contains `offset`.
     fn window_at(&self, offset: u64) -> Option<Window> {
         let map = |file: &File| Ok(Window::map(file, offset, self.len));
         self.descriptors.with(&self.descriptor, map).ok()?
     }
 
-    /// Returns the place of `bytes` at `offset` in memory. Moves the window if they lie in another one.
+    /// Returns the address of `bytes` bytes at `offset`. Moves the window if they lie in another one.
     fn place(&mut self, offset: u64, bytes: usize) -> Option<NonNull<u8>> {
         let window = self.window.as_ref()?;
         if let Some(place) = window.place(offset, bytes) {
@@ -98,7 +99,7 @@ impl Mapped {
         if next == window.from || end - next > WINDOW_BYTES || end > self.len {
             return None;
         }
-        // First the one before, so that no more than one is locked.
+        // Unmapped first, so that at most one window is locked.
         self.window = None;
         self.window = self.window_at(offset);
         self.window.as_ref()?.place(offset, bytes)
@@ -112,7 +113,7 @@ impl MappedFile for Mapped {
         let copy = |from: &[u8], at: NonNull<u8>| {
             // SAFETY: all of it is within the window, which nobody else refers to.
             unsafe { at.copy_from_nonoverlapping(NonNull::from(from).cast(), from.len()) };
-            // In this order, wherever the process ends.
+            // A killed process must not leave `head` without `rest`.
             fence(Ordering::Release);
         };
         // SAFETY: `head` and `rest` fit at `place`.
@@ -131,7 +132,7 @@ impl Drop for Mapped {
 }
 
 impl Window {
-    /// Maps the window of a file that has `offset`, but not beyond `len`.
+    /// Maps the window of a file that contains `offset`, up to `len` at most.
     fn map(file: &File, offset: u64, len: u64) -> Option<Self> {
         let from = offset - offset % WINDOW_BYTES;
         let len = len.saturating_sub(from).min(WINDOW_BYTES);
@@ -141,12 +142,12 @@ impl Window {
         // SAFETY: a new mapping, where the system has room.
         let start = unsafe { mmap(ptr::null_mut(), len, access, flags, file, from) }.ok()?;
         let window = Window { start: NonNull::new(start.cast())?, from, len };
-        // SAFETY: this mapping.
+        // SAFETY: `start` is the mapping above.
         unsafe { madvise(start, len, Advice::LinuxPopulateWrite) }.ok()?;
         Some(window)
     }
 
-    /// Returns the place of `bytes` at `offset` of the file, if they lie in the window.
+    /// Returns the address of `bytes` bytes at `offset` of the file, if they lie in the window.
     #[inline]
     fn place(&self, offset: u64, bytes: usize) -> Option<NonNull<u8>> {
         let at = usize::try_from(offset.checked_sub(self.from)?).ok()?;
@@ -194,7 +195,7 @@ mod tests {
             let _alone = LOCKS_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
             let maps = can_map(dir.path());
             if !maps {
-                println!("no file can be mapped here: only that none is can be seen");
+                println!("this system cannot map files: the test only checks that none is mapped");
             }
             Place { dir, maps, _alone }
         }
@@ -203,7 +204,7 @@ mod tests {
             NativeVfs::open(self.dir.path(), true).unwrap().allow_mmap_writes(true)
         }
 
-        /// A file of `len` bytes, mapped from `from` on; `None` where none can be.
+        /// Returns a file of `len` bytes mapped from `from` on, or `None` where the system cannot map it.
         fn mapped(
             &self,
             vfs: &NativeVfs,
@@ -225,7 +226,7 @@ mod tests {
         }
     }
 
-    /// Whether the system has what a window takes: such a file system, memory to lock, and Linux 5.14.
+    /// Whether a window can be mapped in `dir`: by file system, lockable memory and Linux 5.14.
     fn can_map(dir: &Path) -> bool {
         let file = tempfile::tempfile_in(dir).unwrap();
         file.set_len(WINDOW_BYTES).unwrap();
@@ -322,7 +323,7 @@ mod tests {
         );
         assert!(small.map(0, 1 << 20).is_none());
         let Some((file, mut mapped)) = place.mapped(&vfs, 0, 1 << 20) else { return };
-        // Cut behind the window.
+        // Truncated after the window.
         file.set_len(WINDOW_BYTES).unwrap();
         assert!(mapped.append(b"a", b"b", 100));
         assert!(!mapped.append(b"a", b"b", 1 << 19));
@@ -332,7 +333,7 @@ mod tests {
 
     #[test]
     fn blocks_of_a_window_are_allocated_when_it_is_mapped() {
-        // On a disk if temporary files are there: in memory a page that is read has its block as well.
+        // On a disk, if temporary files are on one: tmpfs allocates a page as soon as it is read.
         let place = Place::at(tempfile::tempdir().unwrap());
         let file = place.vfs().create("log").unwrap();
         // Holes, as a copy of a log may have.
@@ -342,7 +343,7 @@ mod tests {
         if !place.maps {
             return;
         }
-        // A file system that delays allocation has reserved the blocks; the sync takes them.
+        // With delayed allocation the blocks are only reserved until a sync.
         file.sync().unwrap();
         assert!((WINDOW_BYTES..2 * WINDOW_BYTES).contains(&file.allocated().unwrap()));
     }

@@ -86,8 +86,8 @@ impl NativeVfs {
         NativeVfs { descriptors: Arc::new(descriptors(bounded(most))), ..self }
     }
 
-    /// Whether files may be memory-mapped to be written, on Linux and file systems where no write can then end the
-    /// process: [`File::map`].
+    /// Allows or forbids memory-mapping files for writing ([`File::map`]), on Linux and on file systems where such a
+    /// write cannot end the process.
     #[must_use]
     pub fn allow_mmap_writes(self, maps: bool) -> Self {
         NativeVfs { maps, ..self }

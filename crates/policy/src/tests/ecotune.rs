@@ -1,8 +1,10 @@
 //! Rounds of merges: the dynamic program beside an exhaustive search, and what it decides for a mix.
 
+use super::policies::growing::ECOTUNE;
+use super::*;
 use crate::policies::ecotune::model::{Costs, Rounds};
 
-/// The least cost of this number of arrivals, over all choices of each.
+/// Returns the least cost of `arrivals` arrivals, trying every choice of each.
 fn exhaustive(costs: Costs, stack: &[f64], arrivals: usize) -> f64 {
     if arrivals == 0 {
         return 0.0;
@@ -17,7 +19,7 @@ fn exhaustive(costs: Costs, stack: &[f64], arrivals: usize) -> f64 {
     (0..=stack.len()).map(merged_from).fold(f64::INFINITY, f64::min)
 }
 
-/// Decides for each arrival as the policy does, and returns what it costs.
+/// Decides about each arrival as the policy does, and returns the cost.
 fn decided(costs: Costs, stack: &[f64], arrivals: usize) -> f64 {
     let rounds = Rounds::new(costs, arrivals);
     let (mut stack, mut cost) = (stack.to_vec(), 0.0);
@@ -92,4 +94,35 @@ fn dearer_runs_are_fewer_and_rounds_for_them_shorter() {
     assert!(all.windows(2).all(|two| two[0].0 > two[1].0 && two[0].1 >= two[1].1), "{all:?}");
     assert_eq!(all[0].0, 64 * 65 / 2, "nothing is merged");
     assert_eq!(all[4].0, 64, "everything is");
+}
+
+#[test]
+fn admissions_that_shrink_end_a_round_by_their_number() {
+    // A window of updates alone, and of costs that nothing measured.
+    let numbers = [1000u64, 0, 0, 0, 0];
+    let state = [&[0][..], numbers.map(u64::to_le_bytes).as_flattened()].concat();
+    let mut model = Model::default();
+    model.write(2, 1, 0..300);
+    let (mut most, mut ended) = (0, 0);
+    for _ in 0..60 {
+        for _ in 0..3 {
+            let run = model.fresh(&Running::default()).0;
+            model.write(0, run, 0..3);
+        }
+        loop {
+            let running = Running::default();
+            let fresh = model.fresh(&running);
+            let Some(plan) = propose(&ECOTUNE, &model.shape, &state, &running, fresh) else {
+                break;
+            };
+            validate_plan(&model.shape, &running, &plan).unwrap();
+            model = model.follow(&plan);
+            let runs = model.shape.levels()[1].runs.len();
+            ended += u64::from(most > 0 && runs == 0);
+            most = most.max(runs);
+        }
+    }
+    // Rounds of 8, with 9 bytes for each admission and 3 when it is merged.
+    assert_eq!((most, ended), (16, 3));
+    assert!(model.is_sound());
 }

@@ -73,7 +73,7 @@ const SPOOKY: Spooky = Spooky {
     filters: Filters::Uniform,
 };
 #[cfg(feature = "all")]
-mod growing {
+pub(super) mod growing {
     use super::*;
 
     const B: (u64, u64) = (12, 6);
@@ -175,7 +175,7 @@ mod growing {
         }
     }
     /// Rounds of up to four admissions, or of a third of the last level.
-    pub(super) const ECOTUNE: EcoTune = EcoTune {
+    pub(crate) const ECOTUNE: EcoTune = EcoTune {
         size_ratio: 3,
         window: 1 << 10,
         page_percent: 100,
@@ -428,7 +428,9 @@ fn check_ecotune(shape: &Shape) {
         status.facts.iter().find_map(find).unwrap()
     };
     let main: u64 = shape.levels().iter().take(last).skip(1).map(Level::bytes).sum();
+    let runs: usize = shape.levels().iter().take(last).skip(1).map(|level| level.runs.len()).sum();
     assert!(main < fact("round-admissions") * fact("admission-bytes"), "{shape:?}");
+    assert!((runs as u64) < 2 * fact("round-admissions"), "{shape:?}");
 }
 
 fn check_stack(shape: &Shape) {

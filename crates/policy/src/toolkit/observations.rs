@@ -1,6 +1,6 @@
-//! Operations that a policy tunes itself to: a window of them, and what they cost.
+//! Operations that a policy tunes itself to: a sliding window of counts, and measured costs.
 //!
-//! The window is divided into parts, the oldest of which leaves as a whole. Encoded as numbers: for each part, the
+//! The window is divided into parts, and the oldest leaves as a whole. Encoded as numbers: for each part, the
 //! oldest first, updates, point reads and range reads, then the nanoseconds of a block that is read and of a page that
 //! is merged, which earlier states do not have.
 
@@ -40,13 +40,13 @@ impl Observations {
         Some(Observations { window: window.to_vec(), costs })
     }
 
-    /// Appends them as numbers.
+    /// Appends the encoded numbers.
     pub(crate) fn write(&self, numbers: &mut Vec<u64>) {
         numbers.extend(self.window.as_flattened());
         numbers.extend(self.costs);
     }
 
-    /// Adds operations to a window of this many.
+    /// Adds operations to a window of `window` operations.
     pub(crate) fn observe(&mut self, observed: &Observed, window: u64) {
         for (known, found) in self.costs.iter_mut().zip([observed.block_nanos, observed.page_nanos])
         {

@@ -232,6 +232,11 @@ impl Evaluation<'_> {
                 let sums = (0..=main.len()).map(|free| main[..free].iter().sum::<u64>() + admitted);
                 return Some(sums.collect());
             }
+            "free-main-runs" => return Some((0..=self.main().len() as u64).collect()),
+            "free-main-runs-with-this-admission" => {
+                return Some((1..=self.main().len() as u64 + 1).collect());
+            }
+            "twice-round-admissions" => 2 * self.fact("round-admissions")?,
             "round-less-half-an-admission" => {
                 let unit = self.fact("admission-bytes")?;
                 self.fact("round-admissions")? * unit - unit / 2

@@ -155,10 +155,11 @@ impl Log {
         let synced = self.syncs.synced();
         let is_buffered = durability == Durability::Buffered;
         let payload = payload_bytes(batches.iter().map(|batch| batch.len()));
-        let is_quick = !BROWSER && writer.is_quick(payload, self.syncs.turns()) && is_buffered;
+        let is_quick = !BROWSER && writer.is_quick(payload, self.syncs.epoch()) && is_buffered;
         let (first, log) = writer.next_record()?;
         let (before, was_half_full) = (log.bytes(), log.is_half_full());
-        // A clock would take as long as such an append. A browser's is a call out of the module, which takes longer.
+        // Reading a clock takes as long as a quick append, and longer in a browser, where it is a call out of the
+        // module.
         let is_timed = !(is_quick || BROWSER && log.is_in_memory());
         let mut append = || match durability {
             Durability::Buffered => log.append(first, synced, batches),

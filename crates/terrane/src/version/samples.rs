@@ -2,8 +2,8 @@
 //!
 //! 1. An operation draws a number, and is sampled if the bits of the mask are zero in it. Without a listener it only
 //!    asks whether there is one.
-//! 2. Its end adds it to the sampler, which starts anew where nobody listened in between. The first that ends an
-//!    interval reports it.
+//! 2. Its end adds it to the sampler, which starts anew if nobody listened in between. The first end after an interval
+//!    reports that interval.
 
 use super::FilterCounters;
 use crate::event::{Event, EventStream};
@@ -28,7 +28,7 @@ pub(crate) struct Samples {
     /// Masks of gets and of writes, as the sampler has them.
     gets: AtomicU32,
     writes: AtomicU32,
-    /// With the time of listening that it is of.
+    /// The sampler, after the listening epoch that it covers.
     sampler: Mutex<(u32, OperationSampler)>,
 }
 
@@ -57,10 +57,10 @@ impl Samples {
     pub fn end(&self, kind: OperationKind, began: u64, key: &[u8], events: &EventStream) {
         let now = events.micros();
         let mut guard = lock(&self.sampler);
-        let (of, sampler) = &mut *guard;
-        let listening = events.listening();
-        if *of != listening {
-            (*of, *sampler) = (listening, OperationSampler::default());
+        let (epoch, sampler) = &mut *guard;
+        let current = events.listening_epoch();
+        if *epoch != current {
+            (*epoch, *sampler) = (current, OperationSampler::default());
         }
         let ended = sampler.add(kind, now, now.saturating_sub(began), key);
         for kind in [OperationKind::Get, OperationKind::Write] {

@@ -28,8 +28,8 @@ pub(crate) struct Appended {
 pub(crate) struct LogSync {
     turn: Mutex<()>,
     synced: AtomicU64,
-    /// Starts and ends of syncs.
-    turns: AtomicU64,
+    /// Number of starts and ends of syncs.
+    epoch: AtomicU64,
     poisoned: ArcSwap<Option<Error>>,
     /// Whether a sync failed that may have taken what was not synced before.
     failed: AtomicBool,
@@ -45,7 +45,7 @@ impl LogSync {
         LogSync {
             turn: Mutex::default(),
             synced: AtomicU64::new(0),
-            turns: AtomicU64::new(0),
+            epoch: AtomicU64::new(0),
             poisoned: ArcSwap::from_pointee(None),
             failed: AtomicBool::new(false),
             appends: SyncWatch::default(),
@@ -58,9 +58,9 @@ impl LogSync {
         self.synced.load(Ordering::Acquire)
     }
 
-    /// Returns the number of starts and ends of syncs: odd during one, and the same as before if there was none.
-    pub fn turns(&self) -> u64 {
-        self.turns.load(Ordering::Relaxed)
+    /// Returns the number of starts and ends of syncs: odd while a sync runs, and unchanged if none ran in between.
+    pub fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Relaxed)
     }
 
     /// Says that every entry up to `through` is durable.
@@ -79,14 +79,15 @@ impl LogSync {
             return Ok(());
         }
         self.usable()?;
-        let count_turn = || {
+        // Only mapped logs ask for the epoch, and browsers map none.
+        let next_epoch = || {
             if !BROWSER {
-                self.turns.fetch_add(1, Ordering::Relaxed);
+                self.epoch.fetch_add(1, Ordering::Relaxed);
             }
         };
-        count_turn();
+        next_epoch();
         let synced = appended.files.iter().try_for_each(|file| file.sync());
-        count_turn();
+        next_epoch();
         synced.inspect_err(|e| {
             self.failed.store(true, Ordering::Release);
             self.poison(e);

@@ -14,15 +14,15 @@ use terrane_platform::{BROWSER, WriteMapping};
 /// A larger buffer is not kept for the next record.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// Bytes of a page of memory, or of a part of one.
+/// Bytes of the smallest page of memory; larger pages are multiples of it.
 const PAGE_BYTES: u64 = 4 << 10;
 
-/// Way to write a record.
+/// Means of writing a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// Through memory, where the file is mapped.
     Memory,
-    /// By a call.
+    /// By a system call.
     Call,
 }
 
@@ -45,10 +45,10 @@ pub struct LogWriter {
     capacity: u64,
     end: u64,
     record: Vec<u8>,
-    /// The file, if it can be written without a system call. The first record through memory maps it, so that the log
-    /// before is no longer mapped then, and a log of synced records alone never is.
+    /// The mapping of the file; empty if it cannot be mapped. The first record through memory creates it, because the
+    /// log before is unmapped by then, and a log of synced records alone needs none.
     mapped: Option<WriteMapping>,
-    /// End of the page that the last record went to, if through memory.
+    /// End of the page that holds the end of the last record; 0 unless that was written through memory.
     page_end: u64,
     is_in_memory: bool,
     failed: Option<Error>,
@@ -99,8 +99,8 @@ impl LogWriter {
         self.is_in_memory
     }
 
-    /// Whether a record with this much payload goes to a page in memory that has part of the record before. Unless the
-    /// file is synced meanwhile, its append waits for nothing.
+    /// Whether a record with `payload` bytes fits the mapped page that holds the end of the last record. Unless the
+    /// file is synced meanwhile, such an append waits for nothing.
     #[must_use]
     pub fn stays_in_page(&self, payload: usize) -> bool {
         !BROWSER && self.end + record_bytes(payload) + END.len() as u64 <= self.page_end
@@ -139,23 +139,23 @@ impl LogWriter {
     /// [`crate::ErrorKind::InvalidArgument`] if the record does not fit or a batch is empty; I/O
     /// failures.
     pub fn append(&mut self, first: Seq, synced: Seq, batches: &[&[u8]]) -> Result<()> {
-        self.encode(first, synced, batches)?;
-        self.put(record_bytes(self.record.len() - HEADER_BYTES), Way::Memory)
+        let size = self.encode(first, synced, batches)?;
+        self.put(size, Way::Memory)
     }
 
-    /// Appends one record as [`append`](Self::append) does, but by a call also where the file is mapped, for a sync
-    /// that follows. After a sync the next store to a page through memory takes longer than the call, and where the
-    /// system keeps several pages as one, the sync after that writes all of them.
+    /// Appends one record as [`append`](Self::append) does, but always by a system call, for a sync that follows. The
+    /// first store to a mapped page after a sync takes longer than the call, and where the system keeps several pages
+    /// as one, the next sync writes all of them.
     ///
     /// # Errors
     /// The errors of [`append`](Self::append).
     pub fn append_to_sync(&mut self, first: Seq, synced: Seq, batches: &[&[u8]]) -> Result<()> {
-        self.encode(first, synced, batches)?;
-        self.put(record_bytes(self.record.len() - HEADER_BYTES), Way::Call)
+        let size = self.encode(first, synced, batches)?;
+        self.put(size, Way::Call)
     }
 
-    /// Encodes a record, without padding.
-    fn encode(&mut self, first: Seq, synced: Seq, batches: &[&[u8]]) -> Result<()> {
+    /// Encodes a record, without padding. Returns its size with padding.
+    fn encode(&mut self, first: Seq, synced: Seq, batches: &[&[u8]]) -> Result<u64> {
         debug_assert!(synced < first, "synced {synced} must come before first {first}");
         self.usable()?;
         let payload = payload_bytes(batches.iter().map(|batch| batch.len()));
@@ -177,7 +177,7 @@ impl LogWriter {
             let seed = self.id.seed();
             *head = Header::new(seed, first, synced, payload).encode(seed);
         }
-        Ok(())
+        Ok(record_bytes(payload))
     }
 
     /// Appends a claim that batches through `synced` are durable, so that damage to them does not look

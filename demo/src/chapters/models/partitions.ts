@@ -48,7 +48,7 @@ export interface Halving {
   depth: number;
 }
 
-/** The cuts by which the key space is halved for these runs, in key order. */
+/** Returns the cuts that halve the key space for these runs, in key order. */
 export function halvings(
   runs: readonly (readonly number[])[],
   most: number,

@@ -18,7 +18,7 @@ const TICKS_MAX = 6;
 /** Least ratio of the ends. */
 const RATIO_MIN = 3;
 
-/** The axis of positive numbers. */
+/** Returns the axis of positive numbers. */
 export function axisOf(values: readonly number[]): Axis {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   // Numbers that are alike stand in the middle.

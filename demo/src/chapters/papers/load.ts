@@ -1,4 +1,4 @@
-/** Loads the figures of a folder of docs/papers, which are no part of the page otherwise. */
+/** Loads the figures of a folder of docs/papers, which are in modules of their own. */
 
 const FIGURES = {
   bucketlsm: () => import("virtual:paper/bucketlsm"),

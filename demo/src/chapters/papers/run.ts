@@ -5,10 +5,10 @@ import { BUFFER_BYTES, describe, type Settings, type Value } from "../../source/
 import { sized } from "../measure.ts";
 import type { PaperRun } from "./figure.ts";
 
-/** Parameters that go by the data of the paper's store, which is another than the run's. */
+/** Parameters that depend on the data of the paper's store, which differs from the run's. */
 const BY_DATA: ReadonlySet<string> = new Set(["buffers", "dataBytes", "windowOperations", "seed"]);
 
-/** The settings of a run with the policy: sizes are in proportion to the memtable of this page. */
+/** Returns the settings of a run with the policy, its sizes in proportion to the memtable of this page. */
 export function settingsOf({ policy, buffer }: PaperRun, others: Partial<Settings>): Settings {
   const name = String(policy["policy"]) as Settings["policy"];
   const parameters: Record<string, Value> = {};
@@ -24,7 +24,7 @@ export function settingsOf({ policy, buffer }: PaperRun, others: Partial<Setting
   return sized({ ...others, policy: name, parameters });
 }
 
-/** The fragment that opens it. */
+/** Returns the fragment that opens the run. */
 export function linkToRun(run: PaperRun, others: Partial<Settings>): string {
   return encode({ settings: settingsOf(run, others) });
 }

@@ -27,7 +27,7 @@ export function verdictOf({ holds, by, marks, paper, changed, why }: Headline): 
   return `The order holds with ${by}, and not without.`;
 }
 
-/** Pairs of cases, and those of them that our numbers have in the paper's order. */
+/** Counts the pairs of cases, and the pairs that our numbers have in the paper's order. */
 export function inOrder(
   cases: readonly PaperCase[],
   numberOf: (one: PaperCase) => number | undefined,
@@ -54,5 +54,5 @@ export function orderOf(cases: readonly PaperCase[], by: string): string {
     ? `All ${before.pairs} pairs are in the paper's order`
     : `${before.same} of ${before.pairs} pairs are in the paper's order`;
   if (by === "" || all) return `${said}.`;
-  return `${said}, and ${after.same === before.same ? "no other number" : after.same} with ${by}.`;
+  return `${said}, and ${after.same === before.same ? "as many" : after.same} with ${by}.`;
 }

@@ -8,8 +8,8 @@ use terrane_sim::{Device, FlashOptions, Workload};
 
 pub const EXAMPLES: &str = "\
 The policies are the real ones; keys are exact, values are sizes, and time is virtual. The default
-setting is that of the Spooky paper with a million entries. The file of --config sets what other
-stores do, too: \"guards\", \"pause-deeper-merges\", \"value-pointer-bytes\", \"lazy-scans\", \"seeks\".
+setting is that of the Spooky paper with a million entries. The file of --config can also set what
+other stores do: \"guards\", \"pause-deeper-merges\", \"value-pointer-bytes\", \"lazy-scans\", \"seeks\".
 
 Examples:
   terrane simulate --policy leveled --workload uniform --entries 4000000

@@ -1,30 +1,32 @@
-//! Merges decided by dynamic programming on the operations that are observed ("Rethinking The Compaction Policies in
+//! Merges chosen by dynamic programming, for the operations that are observed ("Rethinking The Compaction Policies in
 //! LSM-trees", EcoTune).
 //!
 //! The tree has three parts: level 0, the **main** part below it, a stack of runs, and the **last** level, one run.
 //! A merge is an investment: it costs time now, and every read after it looks into fewer runs.
 //!
 //! 1. **A round** starts with an empty main part. Admissions (`toolkit/admission.rs`) of a unit, B bytes, arrive there
-//!    one by one, and after R of them all of the main part is merged into the last level. [`model`] has the R that
-//!    costs least for each admission. The last level stays at least T times as large as the main part.
-//! 2. **An admission** is merged with all runs down to some older one, or becomes a run of its own. Which one costs
-//!    least with the best merges from then to the end of the round is known by dynamic programming. That is decided
-//!    anew at each admission, for the stack that there is and the operations of a sliding window.
-//! 3. **Costs** are blocks. From one admission to the next, point reads fetch a block of a run whose filter errs, and
-//!    range reads one of each run. A page that is merged counts by its time over that of a block that is read at
-//!    random, where that is measured, and else by a parameter.
-//! 4. **The end of a round** waits for the one before, and admissions wait for it. While it is merged into the last
-//!    level, the next round starts above it.
-//! 5. **A large store.** A round has up to 256 admissions. Where that is less than 1/T of the last level, a unit is
+//!    one by one. After R of them the whole main part is merged into the last level. [`model`] computes the R with the
+//!    lowest cost per admission. The last level stays at least T times as large as the main part. Where updates repeat
+//!    keys, admissions shrink when they are merged: a round also ends with 2R runs, however small.
+//! 2. **An admission** becomes a run of its own, or is merged with the newest runs, down to one of them. Dynamic
+//!    programming finds the choice that costs least if all later choices of the round are the best. It is repeated at
+//!    each admission, for the current stack and the operations of a sliding window. These count from the next merge on:
+//!    a store that is only read after a load keeps its runs.
+//! 3. **Costs** are counted in blocks. From one admission to the next, a point read fetches a block of each run whose
+//!    filter errs, and a range read one block of each run. A merged page costs its time over that of a block read at
+//!    random, where both are measured, and otherwise a parameter.
+//! 4. **The end of a round** waits for the end of the round before, and admissions wait for it. While the main part is
+//!    merged into the last level, the next round starts above it.
+//! 5. **A large store.** A round has at most 256 admissions. If these are less than 1/T of the last level, a unit is
 //!    larger than B.
 //! 6. **Any other tree** is taken over: its deepest level is the last, and all runs between it and level 0 are the main
-//!    part. A last level of several runs becomes one.
+//!    part. The runs of a last level are merged into one.
 //!
-//! Of the paper are the three parts, the round, merges of the newest runs of the main part, and that dynamic
-//! programming chooses them for the throughput of reads. It takes a steady stream of writes as given, and counts the
-//! reads that are served meanwhile, whose speed falls with the number of runs and while a merge runs; that takes `R^4`
-//! steps. Here reads and writes keep their shares, and the time for both is the least: a sum over runs, so that `R^2`
-//! steps are enough. The length of a round, deciding again at each admission, and any other tree are ours.
+//! The three parts, the round, merges of the newest runs, and dynamic programming for the throughput of reads are the
+//! paper's. The paper takes a steady stream of writes as given and counts the reads served meanwhile, which slow down
+//! with the number of runs and during merges; that takes `R^4` steps. This policy keeps the shares of reads and writes
+//! and minimizes the time of both, a sum over runs, for which `R^2` steps are enough. The length of a round, a new
+//! decision at each admission, and support for any other tree are ours.
 
 pub mod model;
 
@@ -49,11 +51,11 @@ use terrane_types::{
 pub struct EcoTune {
     /// T: the last level is at least T times as large as the main part.
     pub size_ratio: u64,
-    /// Operations of the window for which merges are decided.
+    /// Number of recent operations that merges are chosen for.
     pub window: u64,
     /// Cost of a page that is merged, in percent of a block that is read, where neither is measured.
     pub page_percent: u64,
-    /// B: about how many bytes are admitted at once.
+    /// B: approximate bytes of an admission.
     pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,
@@ -101,7 +103,7 @@ fn state_of(observations: &Observations) -> Vec<u8> {
 struct Round {
     /// Bytes of a unit.
     unit: u64,
-    /// In thousandths of a block.
+    /// Costs of a run between two admissions and of a merged unit, in thousandths of a block.
     costs: [u64; 2],
     rounds: Rounds,
     /// R.
@@ -109,20 +111,25 @@ struct Round {
 }
 
 impl Round {
-    /// Bytes of the main part with which the round ends, to the nearest unit.
+    /// Bytes of the main part at which the round ends: R units, less half a unit.
     fn limit(&self) -> u64 {
         self.admissions.saturating_mul(self.unit).saturating_sub(self.unit / 2)
+    }
+
+    /// Runs of the main part with which the round ends.
+    fn most_runs(&self) -> u64 {
+        self.admissions.saturating_mul(2)
     }
 }
 
 impl EcoTune {
-    /// Bytes of a unit (step 5).
+    /// Returns the bytes of a unit (step 5).
     fn unit(&self, shape: &Shape) -> u64 {
         let units = ROUND_MAX.saturating_mul(self.size_ratio).max(1);
         (last_bytes(shape) / units).max(self.level_base_bytes)
     }
 
-    /// Costs of a run between two admissions, and of a unit that is merged, in thousandths of a block (step 3).
+    /// Returns the costs of a run between two admissions and of a merged unit, in thousandths of a block (step 3).
     fn costs(&self, shape: &Shape, observations: &Observations) -> [u64; 2] {
         let (entries_of_a_page, false_positives) = pages_and_filters(shape);
         let pages = self.unit(shape) as f64 / PAGE;
@@ -145,7 +152,7 @@ impl EcoTune {
         Round { unit, costs, rounds, admissions }
     }
 
-    /// Bytes of the main part.
+    /// Returns the bytes of the main part.
     fn main_bytes(shape: &Shape) -> u64 {
         let main = shape.levels().iter().take(last_level(shape)).skip(1);
         main.map(Level::bytes).fold(0, u64::saturating_add)
@@ -215,13 +222,18 @@ impl Policy for EcoTune {
     }
 }
 
-/// A last level of several runs becomes one.
+/// Merges the runs of a last level into one.
 fn unite(view: &View, last: usize) -> Option<Plan> {
     if view.running.writes_from(last) {
         return None;
     }
     view.merge_into_one_run(last)
 }
+
+/// Names of the bytes and the runs that no running group takes.
+const FREE: [&str; 2] = ["free-bytes", "free-main-runs"];
+const FREE_WITH_ADMISSION: [&str; 2] =
+    ["free-bytes-with-this-admission", "free-main-runs-with-this-admission"];
 
 struct Steps<'v, 'a> {
     view: &'v View<'a>,
@@ -230,14 +242,28 @@ struct Steps<'v, 'a> {
 }
 
 impl<'a> Steps<'_, 'a> {
-    /// Bytes of the main part, with those of an admission.
+    /// Returns the comparison of `bytes` with the limit of the round.
     fn ended_by(&self, name: &'static str, bytes: u64) -> Term {
         let bytes = Quantity::levels(name, 1, self.last - 1, bytes);
         let limit = Quantity::new("round-less-half-an-admission", self.round.limit());
         Term::new(Unit::Bytes, bytes, Relation::AtLeast, limit)
     }
 
-    /// The runs of the main part of which no running group takes a table, with their places, newest first.
+    /// Whether the round ends with these bytes and runs of the main part: the term that says so.
+    fn ends(
+        &self,
+        [bytes_name, runs_name]: [&'static str; 2],
+        bytes: u64,
+        runs: usize,
+    ) -> Option<Term> {
+        let runs = Quantity::levels(runs_name, 1, self.last - 1, runs as u64);
+        let most = Quantity::new("twice-round-admissions", self.round.most_runs());
+        let crowded = Term::new(Unit::Count, runs, Relation::AtLeast, most);
+        let terms = [self.ended_by(bytes_name, bytes), crowded];
+        terms.into_iter().find(|term| term.is(Relation::AtLeast))
+    }
+
+    /// Returns the newest runs of the main part, up to the first with a table in a running group, and their places.
     fn stack(&self) -> Vec<(Destination, &'a Run)> {
         let mut stack = self.view.below_level0();
         let is_held = |(at, run): &(Destination, &Run)| self.view.is_any_held_of(at.level, run);
@@ -250,15 +276,14 @@ impl<'a> Steps<'_, 'a> {
         self.stack().iter().map(|(_, run)| run.bytes()).fold(0, u64::saturating_add)
     }
 
-    /// Steps 1 and 4: the main part goes into the last level.
+    /// Merges the main part into the last level at the end of a round (steps 1 and 4).
     fn end(&self) -> Option<Plan> {
         let (view, last) = (self.view, self.last);
-        let bytes = self.stack_bytes();
-        let ended = self.ended_by("free-bytes", bytes);
-        if bytes == 0 || !ended.is(Relation::AtLeast) || view.running.writes_from(1) {
+        let (runs, bytes) = (self.stack(), self.stack_bytes());
+        if runs.is_empty() || view.running.writes_from(1) {
             return None;
         }
-        let runs: Vec<_> = self.stack();
+        let ended = self.ends(FREE, bytes, runs.len())?;
         let coming = runs.iter().flat_map(|(_, run)| run.tables()).collect();
         let groups = build_groups(coming, view.leveled(last));
         let text = format!(
@@ -271,18 +296,17 @@ impl<'a> Steps<'_, 'a> {
         Some(Compaction::parallel(groups, reason).into())
     }
 
-    /// Step 2.
+    /// Merges an admission with the newest runs, or makes it a run (step 2).
     fn admit(&self, admission: &Admission<'a>) -> Option<Plan> {
-        let bytes = self.stack_bytes();
+        let (stack, bytes) = (self.stack(), self.stack_bytes());
         // The round before has not ended.
-        if bytes > 0 && self.ended_by("free-bytes", bytes).is(Relation::AtLeast) {
+        if !stack.is_empty() && self.ends(FREE, bytes, stack.len()).is_some() {
             return None;
         }
         let mut terms = vec![admission.term];
-        let after =
-            self.ended_by("free-bytes-with-this-admission", bytes.saturating_add(admission.bytes));
-        let (stack, unit) = (self.stack(), self.round.unit as f64);
-        if after.is(Relation::AtLeast) {
+        let unit = self.round.unit as f64;
+        let with_it = bytes.saturating_add(admission.bytes);
+        if let Some(after) = self.ends(FREE_WITH_ADMISSION, with_it, stack.len() + 1) {
             terms.push(after.so(Effect::Admitted));
             let text = format!(
                 "an admission of {} ends a round as a run of its own",
@@ -316,7 +340,7 @@ impl<'a> Steps<'_, 'a> {
         Some(self.merge(admission, taken, Reason::new(text, terms)))
     }
 
-    /// Merges an admission with the newest runs of this number, in the place of the oldest of them.
+    /// Merges an admission with the `taken` newest runs, in the place of the oldest of them.
     fn merge(&self, admission: &Admission<'a>, taken: usize, reason: Reason) -> Plan {
         let (view, stack) = (self.view, self.stack());
         let mut coming = admission.tables();
@@ -342,8 +366,8 @@ impl Described for EcoTune {
 
     fn summary(&self) -> &'static str {
         prose(
-            "Runs above one large level, merged as costs least for the reads and writes that it sees, by dynamic \
-         programming.",
+            "Runs above one large level. Dynamic programming chooses the merges that cost least for observed reads and \
+         writes.",
         )
     }
 

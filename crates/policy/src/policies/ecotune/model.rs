@@ -1,9 +1,9 @@
 //! The merges of a round that cost least, by dynamic programming.
 //!
 //! Runs of one unit arrive on a stack, and each arrival may be merged with all runs down to some older one. Each run
-//! costs `run` from one arrival to the next, since reads look into it, and a merge costs `unit` for each unit that it
-//! writes; an arrival that comes alone is moved. Costs are sums over runs, so that what happens above a run that is
-//! left alone does not depend on what lies below it:
+//! costs `run` from one arrival to the next, since reads look into it. A merge costs `unit` for each unit that it
+//! writes; an arrival that is not merged is moved. Costs are sums over runs, so the best merges above a run that is
+//! left alone do not depend on the runs below it:
 //!
 //! 1. **V(n)** is the least cost of n arrivals above runs that are left alone. The first is a run for all n. **W(m)**
 //!    is the least cost of the runs above it until the m-th arrival is merged with all of them and it, which writes m:
@@ -11,16 +11,16 @@
 //!    W(1) = 0;  W(m) = m * unit + min over k < m of W(k) + V(m-k-1)
 //!    V(0) = 0;  V(n) = n * run + min over k <= n of W(k) + V(n-k)
 //!    ```
-//!    All of them to n take `n^2` steps.
-//! 2. **A stack** that is already there has a table of the same kind for each of its runs, from the newest down: the
-//!    run is first merged with the m-th arrival, which writes it, all newer ones and m, or never. Two tables, in truth:
-//!    one for merging it with the next arrival, and one for leaving it alone until later.
+//!    Computing all of them up to n takes `n^2` steps.
+//! 2. **An existing stack** has two such tables for each of its runs, from the newest down: one for merging the run
+//!    with the next arrival, and one for leaving it alone until the m-th arrival, or for good. The merge with the m-th
+//!    arrival writes the run, all newer runs and m units.
 //! 3. **The decision** compares the two, from the oldest run up. The first run for which merging now is cheaper is
-//!    merged with all newer ones. A run that is left alone until the m-th arrival leaves m - 1 to those above it.
+//!    merged with all newer ones. A run that is left alone until the m-th arrival leaves m - 1 arrivals to those above.
 //! 4. **A round** of R arrivals ends with a merge of all R units into the D of the last level. It costs
 //!    `V(R-1) + (R + D) * unit`; the best R costs least for each arrival.
 
-/// Costs, of any unit.
+/// Costs, in any unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
     /// A run, from one arrival to the next.
@@ -29,11 +29,11 @@ pub struct Costs {
     pub unit: f64,
 }
 
-/// V and W, of numbers of arrivals up to a greatest.
+/// Least costs of rounds, for each number of arrivals up to a maximum.
 #[derive(Clone, Debug)]
 pub struct Rounds {
     costs: Costs,
-    /// V.
+    /// V, by number of arrivals.
     above: Vec<f64>,
 }
 
@@ -42,7 +42,7 @@ pub struct Rounds {
 pub struct Choice {
     /// Place of the run, the oldest at 0.
     pub run: usize,
-    /// Arrivals that the costs are of, this one included.
+    /// Number of arrivals that the costs cover, including this one.
     pub arrivals: usize,
     /// Least cost of these in thousandths, if it is merged with this arrival and all newer runs.
     pub now: u64,
@@ -63,7 +63,7 @@ struct Table {
 }
 
 impl Rounds {
-    /// Computes V for up to this number of arrivals (step 1).
+    /// Computes the costs of up to `arrivals` arrivals (step 1).
     #[must_use]
     pub fn new(costs: Costs, arrivals: usize) -> Self {
         let (mut above, mut merged) = (vec![0.0], vec![f64::INFINITY]);
@@ -76,7 +76,7 @@ impl Rounds {
         Rounds { costs, above }
     }
 
-    /// Returns the round of at most `most` arrivals that costs least, for `last` units below (step 4).
+    /// Returns the number of arrivals, at most `most`, of the cheapest round above `last` units (step 4).
     #[must_use]
     pub fn best(&self, most: usize, last: f64) -> usize {
         let cost = |arrivals: usize| {
@@ -87,15 +87,15 @@ impl Rounds {
         (1..=most).fold(1, |best, other| if cost(other) < cost(best) { other } else { best })
     }
 
-    /// Returns the least cost of this number of arrivals on a stack of runs, given in units, the oldest first.
+    /// Returns the least cost of `arrivals` arrivals on a stack of runs, whose sizes are in units, oldest first.
     #[must_use]
     pub fn cost(&self, stack: &[f64], arrivals: usize) -> f64 {
         let tables = self.tables(stack, arrivals);
         at(tables.first().map_or(&self.above, |table| &table.least), arrivals)
     }
 
-    /// Returns the comparisons that decide about an arrival, the first of this number: the last one's run is merged
-    /// with all newer ones if that is cheaper, and otherwise the arrival is a run of its own (step 3).
+    /// Returns the comparisons that decide about the first of `arrivals` arrivals (step 3). If merging is cheaper in
+    /// the last comparison, its run is merged with the arrival and all newer runs. Otherwise the arrival becomes a run.
     #[must_use]
     pub fn choices(&self, stack: &[f64], arrivals: usize) -> Vec<Choice> {
         let tables = self.tables(stack, arrivals);
@@ -114,7 +114,7 @@ impl Rounds {
         choices
     }
 
-    /// Step 2: the tables of a stack, the oldest run's first.
+    /// Returns the tables of a stack, the oldest run's first (step 2).
     fn tables(&self, stack: &[f64], arrivals: usize) -> Vec<Table> {
         let arrivals = arrivals.min(self.above.len() - 1);
         let mut tables: Vec<Table> = Vec::new();
@@ -128,10 +128,10 @@ impl Rounds {
         tables
     }
 
-    /// The table of a run that has `size` units with all newer ones, which alone cost `newer`.
+    /// Returns the table of a run that has `size` units with all newer runs, which alone cost `newer`.
     fn table(&self, size: f64, arrivals: usize, newer: &[f64]) -> Table {
         let (Costs { run, unit }, never) = (self.costs, f64::INFINITY);
-        // Least costs until the m-th arrival is merged with it: of those that start now, and later.
+        // Least costs until the m-th arrival is merged with it, if its first merge is now, or later.
         let (mut starts_now, mut starts_later) = (vec![never], vec![never]);
         let mut firsts = vec![0];
         let nothing = at(newer, 0);
@@ -174,7 +174,7 @@ fn least(from: &[f64], above: &[f64], arrivals: usize, alone: f64) -> (f64, usiz
     best
 }
 
-/// Exact enough to compare; more than fits is cut off.
+/// Returns a cost in thousandths, as exact as a comparison needs, at most `u64::MAX`.
 fn thousandths(cost: f64) -> u64 {
     (cost * 1000.0) as u64
 }

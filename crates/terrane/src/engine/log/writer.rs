@@ -24,8 +24,8 @@ pub(crate) struct Writer {
     claimed: Seq,
     /// Whether the last thing in the log is a claim that may not be durable.
     claim_unsynced: bool,
-    /// Starts and ends of syncs before the last record.
-    sync_turns: u64,
+    /// [`LogSync::epoch`](crate::wal::LogSync::epoch) at the last record.
+    sync_epoch: u64,
     /// The batches that conditional ones are compared with.
     recent: RecentBatches,
 }
@@ -53,7 +53,7 @@ impl Writer {
             unsynced: Vec::new(),
             claimed: 0,
             claim_unsynced: false,
-            sync_turns: 0,
+            sync_epoch: 0,
             recent: RecentBatches::default(),
         }
     }
@@ -85,12 +85,12 @@ impl Writer {
         self.log.as_ref().is_some_and(|log| log.fits(payload))
     }
 
-    /// Whether the append of a buffered record with this much payload waits for nothing: it goes to a page in memory
-    /// that has part of the record before, and no sync, which has the system protect the page again, runs or has run
-    /// since. `sync_turns` counts starts and ends of syncs. What the system writes back on its own is not noticed.
-    pub fn is_quick(&mut self, payload: usize, sync_turns: u64) -> bool {
-        let before = std::mem::replace(&mut self.sync_turns, sync_turns);
-        let is_unsynced = before == sync_turns && sync_turns.is_multiple_of(2);
+    /// Whether the append of a buffered record with `payload` bytes waits for nothing: the record fits the mapped page
+    /// of the last one, and no sync runs or has run since. A sync write-protects the page, so that the next store to it
+    /// faults. Write-backs that the system starts itself are not noticed. Keeps `sync_epoch` for the next call.
+    pub fn is_quick(&mut self, payload: usize, sync_epoch: u64) -> bool {
+        let before = std::mem::replace(&mut self.sync_epoch, sync_epoch);
+        let is_unsynced = before == sync_epoch && sync_epoch.is_multiple_of(2);
         is_unsynced && self.log.as_ref().is_some_and(|log| log.stays_in_page(payload))
     }
 
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn an_append_to_the_same_page_is_quick_unless_a_sync_came() {
+    fn an_append_to_the_same_page_is_quick_unless_a_sync_ran() {
         const BYTES: u64 = 16 << 10;
         let vfs = FaultVfs::new(Arc::new(MemoryVfs::new())).unwrap();
         vfs.allow_mmap_writes(true);
@@ -303,13 +303,13 @@ mod tests {
         assert!(!writer.is_quick(10, 0), "nothing is in memory yet");
         let log = writer.log.as_mut().unwrap();
         log.append(10, 3, &[&[1; 10]]).unwrap();
-        // With the end marker behind it.
+        // With the end marker after it.
         let left = 4096 - record_bytes(11) as usize - 8;
         let fills = left - record_bytes(0) as usize;
         assert!(writer.is_quick(10, 0) && writer.is_quick(fills, 0));
         assert!(!writer.is_quick(fills + 1, 0), "the next page");
-        for (turns, is_quick) in [(1, false), (1, false), (2, false), (2, true), (4, false)] {
-            assert_eq!(writer.is_quick(10, turns), is_quick, "{turns} turns");
+        for (epoch, is_quick) in [(1, false), (1, false), (2, false), (2, true), (4, false)] {
+            assert_eq!(writer.is_quick(10, epoch), is_quick, "epoch {epoch}");
         }
         let log = writer.log.as_mut().unwrap();
         log.append_to_sync(11, 3, &[&[1; 4096]]).unwrap();

@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 struct Syncing {
     syncs: AtomicU32,
     failures: AtomicU32,
-    /// The log, and its turns during the last sync.
+    /// The log, and its epoch during the last sync.
     log: OnceLock<Arc<LogSync>>,
-    turns: AtomicU64,
+    epoch: AtomicU64,
 }
 
 impl File for Syncing {
@@ -30,7 +30,7 @@ impl File for Syncing {
     }
     fn sync(&self) -> Result<()> {
         self.syncs.fetch_add(1, Relaxed);
-        self.turns.store(self.log.get().map_or(0, |log| log.turns()), Relaxed);
+        self.epoch.store(self.log.get().map_or(0, |log| log.epoch()), Relaxed);
         let fails = self.failures.load(Relaxed) > 0;
         if fails { Err(Error::no_space("log", 1)) } else { Ok(()) }
     }
@@ -79,13 +79,13 @@ fn after_a_failed_sync_none_is_believed() {
 }
 
 #[test]
-fn turns_are_odd_during_a_sync_and_even_after_it() {
+fn the_epoch_is_odd_during_a_sync_and_even_after_it() {
     let (file, log) = (Arc::new(Syncing::default()), Arc::new(LogSync::new()));
-    assert!(file.log.set(log.clone()).is_ok() && log.turns() == 0);
-    for (through, failures, turns) in [(1, 0, [1, 2]), (1, 0, [1, 2]), (2, 1, [3, 4])] {
+    assert!(file.log.set(log.clone()).is_ok() && log.epoch() == 0);
+    for (through, failures, epochs) in [(1, 0, [1, 2]), (1, 0, [1, 2]), (2, 1, [3, 4])] {
         file.failures.store(failures, Relaxed);
         assert_eq!(log.sync(&appended(&file, through)).is_err(), failures > 0);
-        assert_eq!([file.turns.load(Relaxed), log.turns()], turns);
+        assert_eq!([file.epoch.load(Relaxed), log.epoch()], epochs);
     }
 }
 

@@ -134,12 +134,12 @@ struct Mapped {
 
 impl MappedFile for Mapped {
     fn append(&mut self, head: &[u8], rest: &[u8], offset: u64) -> bool {
-        let behind = offset.saturating_add(head.len() as u64);
-        // Part of what is written after a fault is the next operation's to write again.
+        let after = offset.saturating_add(head.len() as u64);
+        // After a fault part of the bytes may be written; the caller writes all of them again.
         let write = |bytes: &[u8], at: u64| {
             let is_within = at.checked_add(bytes.len() as u64).is_some_and(|end| end <= self.len);
             is_within && self.file.write_at(bytes, at).is_ok_and(|done| done == bytes.len())
         };
-        write(rest, behind) && write(head, offset)
+        write(rest, after) && write(head, offset)
     }
 }
