@@ -349,7 +349,13 @@ export const CHOICES = {
           ],
         ],
       },
-      { name: "buckets over subcompaction, mixgraph1" },
+      {
+        name: "buckets over subcompaction, mixgraph1",
+        ours: [inFigure11("mixgraph1", "subcompaction, 8")],
+        changed: [
+          ["unbound", "mixgraph1, merges x1/3, 4 clients, parts at files", OVER_SUBCOMPACTION],
+        ],
+      },
       { name: "buckets rise to 64, subcompaction flat from 8" },
       {
         name: "deviation of a level-0 merge by parts",
