@@ -42,7 +42,7 @@ pub(super) struct Switches {
     /// Values that compress 2:1, which is the default of db_bench.
     half: bool,
     /// Processor time by what is merged, rather than by what is stored of it.
-    by_entry: bool,
+    charged_uncompressed: bool,
     stores: Stores,
     /// Whether one task and subcompaction merge within level 0 while they wait.
     within: bool,
@@ -69,7 +69,7 @@ pub(super) struct Switches {
 /// Buckets and machine of the other figures: the paper's text, but that level 1 waits.
 pub(super) const TEXT: Switches = Switches {
     half: false,
-    by_entry: false,
+    charged_uncompressed: false,
     stores: Stores::One,
     within: true,
     within_bucket: false,
@@ -118,7 +118,7 @@ const CASES: [Case; 15] = [
     (ALL, together),
     ("all, merges by what is not compressed", |all| {
         together(all);
-        all.by_entry = true;
+        all.charged_uncompressed = true;
     }),
     ("all, merges at a third of the speed", |all| {
         together(all);
@@ -262,13 +262,13 @@ fn switched(mut config: Config, switches: Switches) -> Config {
     let mut slower = switches.slower;
     if switches.half {
         config.value_compression = 2.0;
-        slower *= if switches.by_entry { 2.0 } else { 1.0 };
+        slower *= if switches.charged_uncompressed { 2.0 } else { 1.0 };
     }
     config.device.merge_nanos_per_byte *= slower;
     config.device.write_speed /= switches.slower_storage;
     let phases = config.workload.phases.iter_mut();
     phases.flat_map(|phase| &mut phase.clients).for_each(|of| of.count = switches.clients);
-    if switches.by_entry {
+    if switches.charged_uncompressed {
         config.device.flush_nanos_per_byte =
             config.device.flush_nanos_per_byte.map(|nanos| nanos * 2.0);
     }

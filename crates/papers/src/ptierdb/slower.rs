@@ -1,6 +1,6 @@
 //! Figure 7 again: slower merges, with the page cache and compactions by seeks.
 
-use super::seeks::{OVER, WORKLOADS, over, switched};
+use super::seeks::{LATENCY_RATIO, WORKLOADS, case_of_workload, switched};
 use super::ycsb::{self, WRITES, case, first_run};
 use super::{Design, comparable, setting};
 use crate::figure::{Figure, Source};
@@ -48,7 +48,11 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
                 let phase = report.phases.iter().find(|phase| phase.name == workload);
                 phase.map_or(0.0, |phase| ycsb::micros(phase, store))
             };
-            figure.found(&over(name, workload), OVER, micros(&leveled) / micros(&ptier));
+            figure.found(
+                &case_of_workload(name, workload),
+                LATENCY_RATIO,
+                micros(&leveled) / micros(&ptier),
+            );
         }
     }
     if scale == Scale::Full {

@@ -104,7 +104,12 @@ impl Counted {
 }
 
 /// Simulates a load and updates, and looks at the tree after each buffer; returns the counts when files were most.
-fn most(case: &str, store: Scaled, buffers: u64, below: u64) -> Result<Counted, PapersError> {
+fn count_at_peak(
+    case: &str,
+    store: Scaled,
+    buffers: u64,
+    below: u64,
+) -> Result<Counted, PapersError> {
     let workload = uniform(store, buffers, 1);
     let config = store.at_rest(store.spooky(5, below, 64), workload);
     let failed = |why| PapersError::Simulation { case: case.to_owned(), why };
@@ -142,7 +147,7 @@ pub fn by_level(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, 
     for &below in distances(scale) {
         let case = case(below);
         progress(&format!("equation 12, {case}"));
-        let counted = most(&case, store, buffers, below)?;
+        let counted = count_at_peak(&case, store, buffers, below)?;
         let equation = equations::spooky_files(levels, 5, below);
         figure.beside(&case, FILES, counted.all() as f64, (Source::Equation, equation));
         figure.found(&case, BY_RULE, equations::spooky_files_by_rule(levels, 5, below));
@@ -162,7 +167,7 @@ pub fn by_level(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, 
     for &entries in entries(scale) {
         let case = case_of_entries(entries);
         progress(&format!("equation 12, {case}"));
-        let counted = most(&case, super::store(entries), FEW, THREE)?;
+        let counted = count_at_peak(&case, super::store(entries), FEW, THREE)?;
         let levels = equations::levels(FEW, 5);
         let equation = equations::spooky_files(levels, 5, THREE);
         figure.beside(&case, FILES, counted.all() as f64, (Source::Equation, equation));

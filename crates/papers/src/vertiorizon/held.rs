@@ -55,7 +55,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
             "As figure 9, {}. Vertiorizon is tuned by costs, its parts both. First with the memory of part b; then \
              with that of part a on storage whose dies write a page for {PROGRAM_MICROS} us (assumed) and serve no \
              reads meanwhile, with one thread that merges and with four.",
-            setting.words()
+            setting.description()
         ),
     );
     let operations = Operations { mix: mix(BALANCED), choice: Choice::Uniform };

@@ -214,7 +214,7 @@ impl Setting {
     }
 
     /// Describes the simulation.
-    pub(super) fn words(self) -> String {
+    pub(super) fn description(self) -> String {
         format!(
             "{} entries a buffer, each for {:.0} of the paper's; a thread that merges and one that \
              flushes, level 0 stops at {LEVEL0_STOP} runs (RocksDB's defaults); one client (the \

@@ -20,10 +20,10 @@ fn both(make: Simulate) -> Vec<Numbers> {
 /// Figure 7 at both scales, each with the same when one thing is changed.
 fn mixes() -> impl Iterator<Item = Mixes> {
     static MIXES: OnceLock<Vec<Numbers>> = OnceLock::new();
-    static CHANGED: OnceLock<Vec<Numbers>> = OnceLock::new();
+    static ONE_CHANGE: OnceLock<Vec<Numbers>> = OnceLock::new();
     let mixes = MIXES.get_or_init(|| both(mixes::figure));
-    let changed = CHANGED.get_or_init(|| both(experiments::figure));
-    mixes.iter().zip(changed).map(|(mixes, changed)| Mixes { mixes, changed })
+    let one_change = ONE_CHANGE.get_or_init(|| both(experiments::figure));
+    mixes.iter().zip(one_change).map(|(mixes, one_change)| Mixes { mixes, one_change })
 }
 
 /// Figure 7 at both scales, one switch at a time.
@@ -34,7 +34,7 @@ fn switched() -> &'static [Numbers] {
 
 struct Mixes {
     mixes: &'static Numbers,
-    changed: &'static Numbers,
+    one_change: &'static Numbers,
 }
 
 impl Mixes {
@@ -42,8 +42,8 @@ impl Mixes {
         self.mixes.of(&mixes::case(UNIFORM, mix, design), what)
     }
 
-    fn changed(&self, change: &str, mix: &str, design: &str, what: &str) -> f64 {
-        self.changed.of(&experiments::case(change, mix, design), what)
+    fn with_change(&self, change: &str, mix: &str, design: &str, what: &str) -> f64 {
+        self.one_change.of(&experiments::case(change, mix, design), what)
     }
 }
 
@@ -106,9 +106,9 @@ fn in_the_slowest_window_partial_tiering_beats_full_tiering() {
             assert!(worst(mix, partial) > 1.2 * worst(mix, full), "{mix}");
         }
         // Slower merges hold updates up between ranges.
-        let slow = |design| figure.changed(SLOW, RANGES, design, WORST);
+        let slow = |design| figure.with_change(SLOW, RANGES, design, WORST);
         assert!(slow(partial) > 1.2 * slow(full));
-        assert!(figure.changed(SLOW, RANGES, full, STALLED) > 0.01);
+        assert!(figure.with_change(SLOW, RANGES, full, STALLED) > 0.01);
     }
 }
 
@@ -126,12 +126,12 @@ fn horizontal_growth_beats_vertical_growth_with_full_merges() {
         }
         // Under 90 % updates vertical leveling merges several buffers at once: so does horizontal leveling
         // that admits several.
-        let leveled = |change, design| figure.changed(change, WRITE_HEAVY, design, THROUGHPUT);
+        let leveled = |change, design| figure.with_change(change, WRITE_HEAVY, design, THROUGHPUT);
         let vertical = leveled(SAME, VERTICAL_LEVELING_FULL);
         assert!(leveled(SAME, HORIZONTAL_LEVELING) < vertical);
         assert!(leveled(ADMITS, HORIZONTAL_LEVELING) > 1.1 * vertical);
         // With ranges there is little difference under tiering, until merges bind.
-        let tiered = |change, design| figure.changed(change, RANGES, design, THROUGHPUT);
+        let tiered = |change, design| figure.with_change(change, RANGES, design, THROUGHPUT);
         let over =
             |change| tiered(change, HORIZONTAL_TIERING) / tiered(change, VERTICAL_TIERING_FULL);
         assert!((over(SAME) - 1.0).abs() < 0.05 && over(SLOW) > over(SAME));
@@ -159,7 +159,7 @@ fn self_tuned_vertiorizon_is_near_its_better_fixed_design() {
         }
         let written = |design| figure.of(WRITE_HEAVY, design, WRITES);
         assert!(written(VERTIORIZON) < 0.9 * written(VERTIORIZON_LEVELING));
-        let mean = |change| figure.changed(change, WRITE_HEAVY, VERTIORIZON, THROUGHPUT);
+        let mean = |change| figure.with_change(change, WRITE_HEAVY, VERTIORIZON, THROUGHPUT);
         assert!(mean(SAME) < figure.of(WRITE_HEAVY, VERTIORIZON_TIERING, THROUGHPUT));
         assert!(mean(TIERED) > 1.2 * mean(SAME));
     }
@@ -299,8 +299,8 @@ fn what_designs_write_follows_their_closed_forms() {
 #[test]
 fn with_ample_memory_vertiorizon_leads_others_if_it_knows_costs() {
     let published = |id| Numbers::published("vertiorizon", id);
-    if let (Some(figure), Some(again)) = (published("figure-9"), published("figure-9-held")) {
-        let known = again.of(&large::case(held::AMPLE, VERTIORIZON), THROUGHPUT);
+    if let (Some(figure), Some(held)) = (published("figure-9"), published("figure-9-held")) {
+        let known = held.of(&large::case(held::AMPLE, VERTIORIZON), THROUGHPUT);
         let others = DESIGNS.into_iter().filter(|design| !design.starts_with(VERTIORIZON));
         for design in others {
             let other = figure.of(&large::case("64 GB, 20 bits", design), THROUGHPUT);
