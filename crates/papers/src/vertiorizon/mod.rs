@@ -9,6 +9,7 @@
 //! * [`trade_off`] - figure 10 a: reading against writing over many settings.
 //! * [`backbone`] - figure 10 b-e: Vertiorizon within lazy leveling.
 //! * [`closed_forms`] - writes and runs of designs, beside their closed forms.
+//! * [`parts`] - writes of Vertiorizon's two parts, beside theirs.
 //! * [`designs`] - what is compared; `setting` has the store and the machine, `ranks` the ranking.
 //!
 //! The paper's store has buffers of 2 MB and entries of 1 KB; the number of buffers here, and the size of
@@ -22,6 +23,7 @@ pub mod held;
 pub mod large;
 pub mod memory;
 pub mod mixes;
+pub mod parts;
 mod ranks;
 pub mod rocksdb;
 mod setting;
@@ -45,6 +47,7 @@ pub const PAPER: Paper = Paper {
         ("figure-10a", trade_off::figure),
         ("figure-10b", backbone::figure),
         ("closed-forms", closed_forms::figure),
+        ("closed-form-parts", parts::figure),
     ],
     left_out: &[(
         "Section 5.2 and 5.3, tuning and skew",

@@ -10,7 +10,7 @@ use terrane_papers::vertiorizon::mixes::{
 };
 use terrane_papers::vertiorizon::trade_off::{self, CONDITIONS, FULL, HORIZONTAL, PARTIAL};
 use terrane_papers::vertiorizon::{BLOCKS, READ, RUNS, SPACE, STALLED, THROUGHPUT, WORST, WRITES};
-use terrane_papers::vertiorizon::{closed_forms, held, large, memory, rocksdb};
+use terrane_papers::vertiorizon::{closed_forms, held, large, memory, parts, rocksdb};
 use terrane_papers::{Scale, Simulate};
 
 fn both(make: Simulate) -> Vec<Numbers> {
@@ -286,11 +286,28 @@ fn what_designs_write_follows_their_closed_forms() {
         // A round that ends with the load writes exactly what its form says.
         near(closed_forms::HORIZONTAL_LEVELING, 1.01);
         near(closed_forms::MIN_LATENCY, 1.01);
+        near(closed_forms::HORIZONTAL_TIERING, 1.01);
         let runs = ratio(closed_forms::HORIZONTAL_TIERING, closed_forms::RUNS);
         assert!((0.8..=1.25).contains(&runs), "{k}: {runs}");
-        assert!(ratio(closed_forms::HORIZONTAL_TIERING, closed_forms::WRITTEN) <= 1.01);
         for design in closed_forms::DESIGNS {
             near(design, 2.0);
+        }
+    }
+    for &rounds in closed_forms::rounds(Scale::Ci) {
+        let case = closed_forms::case_of_rounds(rounds);
+        let ratio = crate::row(&figure, &case, closed_forms::WRITTEN).ratio.unwrap();
+        assert!((0.99..=1.01).contains(&ratio), "{case}: {ratio}");
+    }
+}
+
+#[test]
+fn what_vertiorizon_writes_is_near_the_sum_of_its_parts() {
+    let figure = parts::figure(Scale::Ci, &mut |_| ()).unwrap();
+    for &part in parts::horizontal_parts(Scale::Ci) {
+        for (merge, _) in parts::MERGES {
+            let case = parts::case(part, merge);
+            let ratio = crate::row(&figure, &case, parts::WRITTEN).ratio.unwrap();
+            assert!((0.92..=1.02).contains(&ratio), "{case}: {ratio}");
         }
     }
 }
