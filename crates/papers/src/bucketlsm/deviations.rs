@@ -30,8 +30,8 @@ pub fn parts(scale: Scale) -> &'static [u64] {
     if scale == Scale::Ci { &[2, 16] } else { &[2, 4, 8, 16] }
 }
 
-fn changed(config: Config, change: &str) -> Config {
-    let mut config = stragglers::changed(config, AT_FILES);
+fn apply_change(config: Config, change: &str) -> Config {
+    let mut config = stragglers::apply_change(config, AT_FILES);
     if let PolicyOptions::Leveled(leveled) = &mut config.policy {
         leveled.merge_waiting &= change != OUTWARD;
     }
@@ -67,7 +67,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
             progress(&format!("deviations, {case}"));
             let design = Design::Subcompaction(parts);
             let config = design.config(store, workload("fillrandom", store, flushes));
-            let (found, _) = run(&case, changed(config, change))?;
+            let (found, _) = run(&case, apply_change(config, change))?;
             measure(&mut figure, &case, &found, store);
             figure.rows.retain(|row| row.case != case || row.measure == RATE);
             if let Some(level0) = found.merges.first() {

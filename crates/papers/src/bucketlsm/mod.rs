@@ -5,6 +5,7 @@
 //! * [`scaling`] - figure 10 and table I: throughput by the parts of a merge and by buckets.
 //! * [`workloads`] - figures 11, 12 and 14: five workloads, their stalls and the latencies of reads.
 //! * [`switches`] - figure 11 again: what its ratios depend on, one switch at a time.
+//! * [`unbound`] - figure 11 once more: clients that are not the bound, and parts that end where files do.
 //! * [`stragglers`] - figure 10 again: slower merges, their set-up, more clients, parts that end where files do.
 //! * [`deviations`] - table I again: what makes the times of level-0 merges differ.
 //! * [`threads`] - figure 13: busy workers over time.
@@ -29,6 +30,7 @@ pub mod staying;
 pub mod stragglers;
 pub mod switches;
 pub mod threads;
+pub mod unbound;
 pub mod workers;
 pub mod workloads;
 
@@ -49,6 +51,7 @@ pub const PAPER: Paper = Paper {
         ("deviations", deviations::figure),
         ("figures-11-12-14", workloads::figure),
         ("switches", switches::figure),
+        ("unbound", unbound::figure),
         ("figure-13", threads::figure),
         ("figure-15", rebalancing::figure),
         ("workers", workers::figure),

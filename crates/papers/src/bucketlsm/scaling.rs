@@ -33,7 +33,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
          not beyond. The time of a level-0 merge deviates by 0.6, 17.3, 27.8 and 29.5 s at 2, 4, 8 and 16 parts.",
         format!("fillrandom. {}", setting(store, flushes)),
     );
-    by_degree(&mut figure, degrees(scale), store, Design::name, |case, design| {
+    measure_degrees(&mut figure, degrees(scale), store, Design::name, |case, design| {
         progress(&format!("figure 10, {case}"));
         design.config(store, workload("fillrandom", store, flushes))
     })?;
@@ -48,7 +48,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
 }
 
 /// Adds the rows and the plot of the designs by degree, each with its case and configuration, beside table I.
-pub(super) fn by_degree(
+pub(super) fn measure_degrees(
     figure: &mut Figure,
     degrees: &[u64],
     store: Scaled,

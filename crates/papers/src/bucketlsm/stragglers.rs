@@ -1,6 +1,6 @@
 //! Figure 10 again: slower merges, their set-up, more clients, and parts that end where files do.
 
-use super::scaling::by_degree;
+use super::scaling::measure_degrees;
 use super::{Design, setting, store, workload};
 use crate::figure::Figure;
 use crate::{PapersError, Scale};
@@ -37,7 +37,7 @@ pub fn degrees(scale: Scale) -> &'static [u64] {
     if scale == Scale::Ci { &[8, 64] } else { &[2, 4, 8, 16, 32, 64, 80] }
 }
 
-pub(super) fn changed(mut config: Config, change: &str) -> Config {
+pub(super) fn apply_change(mut config: Config, change: &str) -> Config {
     config.value_compression = 2.0;
     config.device.merge_nanos_per_byte *= 4.0;
     if change != SLOW {
@@ -79,9 +79,9 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
     let changes = if scale == Scale::Ci { &CHANGES[..3] } else { &CHANGES[..] };
     for &change in changes {
         let case = |design| case(change, design);
-        by_degree(&mut figure, degrees(scale), store, case, |case, design| {
+        measure_degrees(&mut figure, degrees(scale), store, case, |case, design| {
             progress(&format!("stragglers, {case}"));
-            changed(design.config(store, workload("fillrandom", store, flushes)), change)
+            apply_change(design.config(store, workload("fillrandom", store, flushes)), change)
         })?;
     }
     Ok(figure)

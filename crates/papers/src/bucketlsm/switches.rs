@@ -27,7 +27,7 @@ pub const WORKLOADS: [(&str, f64, f64); 2] =
 
 /// Stores of a workload whose ranges shift.
 #[derive(Clone, Copy, PartialEq)]
-enum Stores {
+pub(super) enum Stores {
     /// One, that stays open.
     One,
     /// One that is opened again for each number of ranges: the next flush cuts its buckets anew.
@@ -38,11 +38,11 @@ enum Stores {
 
 /// Switches of a case.
 #[derive(Clone, Copy)]
-struct Switches {
+pub(super) struct Switches {
     /// Values that compress 2:1, which is the default of db_bench.
     half: bool,
     /// Processor time by what is merged, rather than by what is stored of it.
-    by_entry: bool,
+    charged_uncompressed: bool,
     stores: Stores,
     /// Whether one task and subcompaction merge within level 0 while they wait.
     within: bool,
@@ -57,13 +57,19 @@ struct Switches {
     /// Whether all buckets are due with the first, and chosen by their overlap as well.
     weighed: bool,
     /// By how much merges are slower.
-    slower: f64,
+    pub(super) slower: f64,
+    /// Number of clients that write.
+    pub(super) clients: usize,
+    /// Whether parts of a shared merge end where files do.
+    pub(super) at_files: bool,
+    /// By how much the storage writes more slowly.
+    pub(super) slower_storage: f64,
 }
 
 /// Buckets and machine of the other figures: the paper's text, but that level 1 waits.
-const TEXT: Switches = Switches {
+pub(super) const TEXT: Switches = Switches {
     half: false,
-    by_entry: false,
+    charged_uncompressed: false,
     stores: Stores::One,
     within: true,
     within_bucket: false,
@@ -72,6 +78,9 @@ const TEXT: Switches = Switches {
     level_one_waits: true,
     weighed: false,
     slower: 1.0,
+    clients: 1,
+    at_files: false,
+    slower_storage: 1.0,
 };
 
 /// A case: its name, and what it switches.
@@ -109,7 +118,7 @@ const CASES: [Case; 15] = [
     (ALL, together),
     ("all, merges by what is not compressed", |all| {
         together(all);
-        all.by_entry = true;
+        all.charged_uncompressed = true;
     }),
     ("all, merges at a third of the speed", |all| {
         together(all);
@@ -122,7 +131,7 @@ fn code(all: &mut Switches) {
     (all.present, all.weighed) = (true, true);
 }
 
-fn together(all: &mut Switches) {
+pub(super) fn together(all: &mut Switches) {
     code(all);
     (all.half, all.stores) = (true, Stores::Each);
 }
@@ -183,9 +192,9 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
 
 /// Operations of the simulated store a second, and seconds in which they waited for level 0.
 #[derive(Clone, Copy)]
-struct Run {
-    rate: f64,
-    level0: f64,
+pub(super) struct Run {
+    pub(super) rate: f64,
+    pub(super) level0: f64,
 }
 
 impl Run {
@@ -201,7 +210,7 @@ impl Run {
 const RANGES: [u64; 5] = [10, 20, 30, 40, 50];
 
 /// A design under these switches.
-fn run(
+pub(super) fn run(
     case: &str,
     design: Design,
     switches: Switches,
@@ -253,15 +262,21 @@ fn switched(mut config: Config, switches: Switches) -> Config {
     let mut slower = switches.slower;
     if switches.half {
         config.value_compression = 2.0;
-        slower *= if switches.by_entry { 2.0 } else { 1.0 };
+        slower *= if switches.charged_uncompressed { 2.0 } else { 1.0 };
     }
     config.device.merge_nanos_per_byte *= slower;
-    if switches.by_entry {
+    config.device.write_speed /= switches.slower_storage;
+    let phases = config.workload.phases.iter_mut();
+    phases.flat_map(|phase| &mut phase.clients).for_each(|of| of.count = switches.clients);
+    if switches.charged_uncompressed {
         config.device.flush_nanos_per_byte =
             config.device.flush_nanos_per_byte.map(|nanos| nanos * 2.0);
     }
     match &mut config.policy {
-        PolicyOptions::Leveled(leveled) => leveled.merge_waiting = switches.within,
+        PolicyOptions::Leveled(leveled) => {
+            leveled.merge_waiting = switches.within;
+            config.parts_at_tables = switches.at_files && leveled.max_subcompactions > 1;
+        }
         PolicyOptions::BucketLsm(bucket) => {
             *bucket = BucketLsm {
                 split_percent: if switches.present { 150 } else { 200 },

@@ -39,7 +39,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
             "{}. At rest: operations wait until nothing is left to merge. The papers count T - 1 arrivals \
              where a level here takes T, and every arrival as written; the equations are those of the policy as \
              it is, for entries that never meet an older version on their way to the largest level.",
-            setting.words()
+            setting.description()
         ),
     );
     let updates = Mix { reads: 0.0, missing_reads: 0.0, scans: 0.0, writes: 1.0 };

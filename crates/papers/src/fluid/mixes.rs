@@ -64,7 +64,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
              once. Of two tuned trees one counts a merged page like a block, the other as {PRICE} of it, its \
              share of the time on this machine, which is assumed. Vertiorizon starts with the size of the data \
              and knows what blocks and pages cost.",
-            setting.words()
+            setting.description()
         ),
     );
     for (name, mix) in MIXES {
@@ -74,7 +74,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
             .collect();
         for (design, price) in [(TUNED, 1.0), (TUNED_BY_COST, PRICE)] {
             let tree = tuned(setting, &mix, price);
-            figure.notes.push(words(name, design, &tree));
+            figure.notes.push(description(name, design, &tree));
             all.push((design, setting.policy(tree)));
         }
         all.push((VERTIORIZON, setting.vertiorizon()));
@@ -100,7 +100,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
 }
 
 /// Describes a tuned tree.
-fn words(mix: &str, design: &str, tree: &Tree) -> String {
+fn description(mix: &str, design: &str, tree: &Tree) -> String {
     let list = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let (largest, above) = tree.size_ratios.split_last().unwrap_or((&0, &[]));
     let runs = tree.runs.get(..above.len()).unwrap_or_default();

@@ -196,7 +196,7 @@ impl Setting {
     }
 
     /// Describes the simulation.
-    pub(crate) fn words(self) -> String {
+    pub(crate) fn description(self) -> String {
         format!(
             "{} buffers of {} entries of 1 KiB, each for {:.0} of 2 MiB; filters of {FILTER_BITS} bits, no cache. \
              All keys are loaded, then overwritten uniformly: once before what is measured, and \

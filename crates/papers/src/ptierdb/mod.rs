@@ -18,6 +18,7 @@ pub mod items;
 pub mod latencies;
 pub mod reads;
 pub mod seeks;
+pub mod slower;
 pub mod sweeps;
 pub mod ycsb;
 
@@ -36,6 +37,7 @@ pub const PAPER: Paper = Paper {
         ("table-1-figure-7", ycsb::figure),
         ("figure-6", items::figure),
         ("seeks", seeks::figure),
+        ("slower-merges", slower::figure),
         ("one-change", changes::figure),
         ("latencies", latencies::figure),
         ("reads", reads::figure),

@@ -82,7 +82,7 @@ fn early_and_slow(config: &mut Config) {
 
 /// The name of a case.
 #[must_use]
-pub fn changed(item: u64, change: &str, design: Design) -> String {
+pub fn case_of_change(item: u64, change: &str, design: Design) -> String {
     format!("{change}, {}", case(item, design))
 }
 
@@ -101,7 +101,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         for &item in items {
             let store = comparable(scale, item);
             for &design in designs {
-                let case = changed(item, name, design);
+                let case = case_of_change(item, name, design);
                 progress(&format!("reads, {case}"));
                 let mut config = design.config(scale, store, writes_then_reads(store));
                 change(&mut config);

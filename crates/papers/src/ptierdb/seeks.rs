@@ -8,7 +8,7 @@ use crate::{PapersError, Scale};
 use terrane_sim::{Config, Report, Seeks};
 
 /// The mean latency under leveled over that under ptier.
-pub const OVER: &str = "leveled's latency over ptier's";
+pub const LATENCY_RATIO: &str = "leveled's latency over ptier's";
 
 /// Neither.
 pub const SAME: &str = "as table I";
@@ -121,7 +121,11 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
                 let phase = report.phases.iter().find(|phase| phase.name == workload);
                 phase.map_or(0.0, |phase| ycsb::micros(phase, store))
             };
-            figure.found(&over(name, workload), OVER, micros(&leveled) / micros(&ptier));
+            figure.found(
+                &case_of_workload(name, workload),
+                LATENCY_RATIO,
+                micros(&leveled) / micros(&ptier),
+            );
         }
     }
     Ok(figure)
@@ -129,11 +133,11 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
 
 /// The case of a workload.
 #[must_use]
-pub fn over(name: &str, workload: &str) -> String {
+pub fn case_of_workload(name: &str, workload: &str) -> String {
     format!("{name}, {workload}")
 }
 
-fn switched(store: Scaled, config: Config, (page_cache, seeks): (bool, bool)) -> Config {
+pub(super) fn switched(store: Scaled, config: Config, (page_cache, seeks): (bool, bool)) -> Config {
     let page_cache_bytes = if page_cache { (MEMORY_BYTES / store.factor()) as u64 } else { 0 };
     let least = (Seeks::default().least as f64 / store.factor()) as u64;
     // A lookup here stands for as many of the paper's as a byte for its bytes.

@@ -149,10 +149,10 @@ fn measure(
     let report = simulate(&case, config)?;
     let levels = equations::levels(buffers, ratio);
     let (writes, space) = ((design.writes)(levels, ratio), (design.space)(ratio));
-    let [by_load, by_updates, peaks] = figure.plots.as_mut_slice() else { return Ok(()) };
+    let [load_plot, updates_plot, peaks] = figure.plots.as_mut_slice() else { return Ok(()) };
     let x = at as f64;
     if design.shown != Shown::Space {
-        for (phase, plot) in report.phases.iter().zip([by_load, by_updates]) {
+        for (phase, plot) in report.phases.iter().zip([load_plot, updates_plot]) {
             plot.point(design.name, (x, phase.figures.write_amp_compaction.unwrap_or(0.0)));
             if design.shown == Shown::Everywhere {
                 plot.equation(design.name, (x, writes));

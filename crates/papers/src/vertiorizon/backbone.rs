@@ -50,7 +50,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
             "Half updates, half lookups, {}. A load of {LOAD} buffers. Monkey filters of the \
              backbone are those of its dynamic layout: by the sizes that runs are going to have. *At rest* \
              operations wait until nothing is left to merge.",
-            setting.words()
+            setting.description()
         ),
     );
     let operations = Operations { mix: mix(BALANCED), choice: Choice::Uniform };

@@ -2,8 +2,8 @@
 
 use crate::scaled::{Scaled, UNBOUNDED};
 use terrane_policy::{
-    Filters, HorizontalLeveling, HorizontalTiering, LazyLeveled, Leveled, LeveledFull, MergeChoice,
-    MinLatency, Pick, PolicyOptions, Tiered, TieredPartial, Universal, Vertiorizon,
+    Binomial, Filters, HorizontalLeveling, HorizontalTiering, LazyLeveled, Leveled, LeveledFull,
+    MergeChoice, MinLatency, Pick, PolicyOptions, Tiered, TieredPartial, Universal, Vertiorizon,
 };
 
 /// T of all designs but the tuned RocksDB.
@@ -166,6 +166,16 @@ impl Data {
             level_base_bytes: self.store.base(),
             target_file_bytes: UNBOUNDED,
             ..MinLatency::default()
+        })
+    }
+
+    /// The stack policy that grows slowly up to this many components.
+    pub(super) fn binomial(self, components: u64) -> PolicyOptions {
+        PolicyOptions::Binomial(Binomial {
+            components,
+            level_base_bytes: self.store.base(),
+            target_file_bytes: UNBOUNDED,
+            ..Binomial::default()
         })
     }
 

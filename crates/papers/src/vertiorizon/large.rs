@@ -47,7 +47,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
              paper: 500 GB, 7630), {}. Its other machine is taken to be as fast \
              as that of figure 7; *slow merges* have a quarter of the speed. *Tuned by costs* Vertiorizon \
              knows what a block that is read and a page that is merged take, and tunes both its parts.",
-            setting.words()
+            setting.description()
         ),
     );
     let operations = Operations { mix: mix(BALANCED), choice: Choice::Uniform };

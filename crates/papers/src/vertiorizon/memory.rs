@@ -80,7 +80,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
              varies the bits per key from 4 to 20 and e the cache from 16 MB to 64 GB, both with half \
              updates. The paper's mean ranks are multiples of a fourth, a fifth and a seventh: four mixes \
              in a to c, five points in d and seven in e. We take 20 bits in a and c, and 5 in b.",
-            setting.words()
+            setting.description()
         ),
     );
     let designs = designs();

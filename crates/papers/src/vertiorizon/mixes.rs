@@ -99,7 +99,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
              is tiered below, too; the one that tunes itself tunes only its horizontal part. Zipf's \
              exponent is 0.99; ranges have 1 to 8 entries. Ranks are those of uniform keys; numbers that \
              differ by less than 1 % share one.",
-            setting.words()
+            setting.description()
         ),
     );
     let zipf = Choice::Zipf { exponent: 0.99, move_every: 0 };

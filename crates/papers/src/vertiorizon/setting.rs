@@ -72,6 +72,10 @@ pub(super) struct Setting {
     pub(super) at_rest: bool,
     /// Whether policies know what reads and merges cost.
     pub(super) costs: bool,
+    /// Threads that merge.
+    pub(super) threads: usize,
+    /// Time for which a die of the storage writes a page; reads of the die wait for it.
+    pub(super) program_micros: f64,
 }
 
 /// Operations, and their keys.
@@ -84,7 +88,17 @@ impl Setting {
     pub(super) fn new(buffer_entries: u64, buffers: u64) -> Self {
         let store = store(buffer_entries);
         let (warm_up, operations) = (PAPER_OPERATIONS / 2, PAPER_OPERATIONS);
-        Setting { store, buffers, warm_up, operations, slower: 1.0, at_rest: false, costs: false }
+        Setting {
+            store,
+            buffers,
+            warm_up,
+            operations,
+            slower: 1.0,
+            at_rest: false,
+            costs: false,
+            threads: WORKERS,
+            program_micros: 0.0,
+        }
     }
 
     /// Returns the same store with a cache of `paper_cache` bytes and `filter_bits_per_key`.
@@ -133,13 +147,14 @@ impl Setting {
         let load = self.buffers * self.store.buffer_entries;
         let workload = Workload { load, phases: vec![warm, phase], ..Workload::default() };
         let mut config = Config {
-            workers: WORKERS,
+            workers: self.threads,
             l0_stop_trigger: LEVEL0_STOP,
             cores: CORES,
             window: self.scaled(PAPER_WINDOW),
             ..self.store.config(policy, workload)
         };
         config.device.merge_nanos_per_byte *= self.slower;
+        config.device.program_micros = self.program_micros * self.store.factor();
         // Others are the same simulations as without.
         config.measured_costs =
             self.costs && matches!(config.policy, PolicyOptions::Vertiorizon(_));
@@ -199,7 +214,7 @@ impl Setting {
     }
 
     /// Describes the simulation.
-    pub(super) fn words(self) -> String {
+    pub(super) fn description(self) -> String {
         format!(
             "{} entries a buffer, each for {:.0} of the paper's; a thread that merges and one that \
              flushes, level 0 stops at {LEVEL0_STOP} runs (RocksDB's defaults); one client (the \

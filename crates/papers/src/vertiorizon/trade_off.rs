@@ -59,7 +59,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
              updates take as long under most designs: in their place is what they cost the device, bytes \
              written per byte. *At rest* operations wait until nothing is left to merge, as the paper's \
              analysis has it; *under load* one thread merges while they go on.",
-            setting.words()
+            setting.description()
         ),
     );
     let operations = Operations { mix: mix(BALANCED), choice: Choice::Uniform };

@@ -6,7 +6,7 @@ use terrane_papers::bucketlsm::rebalancing::{self, DYNAMIC, SPREAD, STATIC};
 use terrane_papers::bucketlsm::workers::{self, WORKLOADS};
 use terrane_papers::bucketlsm::{
     Design, PARTS, RATE, STALLS, THREADS, bounds, gets, inputs, reads, scans, staying, stragglers,
-    switches, workloads,
+    switches, unbound, workloads,
 };
 use terrane_papers::{Figure, PapersError, Scale, Simulate};
 
@@ -218,5 +218,23 @@ fn with_parts_at_files_shared_merges_are_flat_and_buckets_lead() {
         }
         assert!(rate(Design::Buckets(64)) > 2.0 * shared(64));
         assert!(rate(Design::Buckets(80)) < 1.01 * rate(Design::Buckets(64)));
+    }
+}
+
+#[test]
+fn with_clients_that_do_not_bind_buckets_lead_shared_merges() {
+    if let Some(figure) = Numbers::published("bucketlsm", "unbound") {
+        let over = |workload, speed, change| {
+            figure.of(&unbound::case(workload, speed, change), switches::OVER_SHARED)
+        };
+        for workload in ["mixgraph1", "fillrandom"] {
+            let third = |change| over(workload, unbound::THIRD, change);
+            assert!(third(unbound::CLIENTS_ALONE) > 1.03, "{workload}");
+            assert!(third(unbound::AT_FILES) > 1.1, "{workload}");
+            assert!(third(unbound::BOTH) > 1.4, "{workload}");
+        }
+        for (speed, _) in unbound::SPEEDS {
+            assert!(over("mixgraph1", speed, unbound::BOTH) > 1.1, "{speed}");
+        }
     }
 }

@@ -124,10 +124,10 @@ fn a_figure_that_is_written_again_leaves_the_others_as_they_are() {
     for figure in &figures {
         assert_eq!(both(std::slice::from_ref(figure), Scale::Ci), whole, "{}", figure.id);
     }
-    let changed = Figure { claim: "It shrinks.", ..figures[0].clone() };
-    let again = both(&[changed], Scale::Ci);
-    assert_eq!(again.0, whole.0.replacen("It grows.", "It shrinks.", 1));
-    assert_eq!(again.1, whole.1.replacen("It grows.", "It shrinks.", 1));
+    let other_claim = Figure { claim: "It shrinks.", ..figures[0].clone() };
+    let rewritten = both(&[other_claim], Scale::Ci);
+    assert_eq!(rewritten.0, whole.0.replacen("It grows.", "It shrinks.", 1));
+    assert_eq!(rewritten.1, whole.1.replacen("It grows.", "It shrinks.", 1));
     // Of another scale nothing stays.
     let (page, json) = both(&figures[1..], Scale::Full);
     assert!(!page.contains("## Figure 1") && !json.contains("figure-1\""), "{json}");

@@ -2,7 +2,7 @@
 
 use super::number;
 use super::numbers::Numbers;
-use terrane_papers::ptierdb::{Design, hot, items, reads, seeks, sweeps, ycsb};
+use terrane_papers::ptierdb::{Design, hot, items, reads, seeks, slower, sweeps, ycsb};
 use terrane_papers::{Scale, Simulate};
 
 fn both(make: Simulate) -> Vec<Numbers> {
@@ -42,8 +42,23 @@ fn seeks_multiply_writes_and_put_leveled_behind_ptier() {
         }
         // Updates wait for the merges that reads cause.
         for workload in ["ycsb-a", "ycsb-f"] {
-            let over = figure.of(&seeks::over(seeks::BOTH, workload), seeks::OVER);
+            let over =
+                figure.of(&seeks::case_of_workload(seeks::BOTH, workload), seeks::LATENCY_RATIO);
             assert!(over > 1.0, "{}, {workload}: {over}", figure.scale);
+        }
+    }
+}
+
+#[test]
+fn with_slow_merges_leveled_is_behind_ptier_in_all_workloads() {
+    if let Some(figure) = Numbers::published("ptierdb", "slower-merges") {
+        for workload in seeks::WORKLOADS {
+            let over = |(name, _): (&str, f64)| {
+                figure.of(&seeks::case_of_workload(name, workload), seeks::LATENCY_RATIO)
+            };
+            let [same, half, quarter, eighth] = slower::SPEEDS.map(over);
+            assert!(quarter > 1.2 && eighth > 1.2, "{workload}: {quarter} {eighth}");
+            assert!(same.min(half) >= 0.99, "{workload}: {same} {half}");
         }
     }
 }
@@ -52,7 +67,7 @@ fn seeks_multiply_writes_and_put_leveled_behind_ptier() {
 fn ptier_reads_faster_than_leveled_only_beside_its_merges() {
     for figure in both(reads::figure) {
         let pair = |item, change, measure| {
-            let of = |design| figure.of(&reads::changed(item, change, design), measure);
+            let of = |design| figure.of(&reads::case_of_change(item, change, design), measure);
             [of(Design::Leveled), of(Design::PTier)]
         };
         for item in items::ITEMS {

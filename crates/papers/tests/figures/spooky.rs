@@ -167,6 +167,28 @@ fn files_exceed_equation_12_by_a_level_and_by_halves() {
 }
 
 #[test]
+fn only_files_of_a_few_entries_exceed_the_rule() {
+    for figure in super::numbers::Numbers::both("spooky", files::by_level) {
+        let scale = if figure.scale == "ci" { Scale::Ci } else { Scale::Full };
+        let distances = files::distances(scale).iter().map(|&below| files::case(below));
+        let entries = files::entries(scale);
+        let sizes: Vec<_> = entries.iter().map(|&count| files::case_of_entries(count)).collect();
+        for case in distances.chain(sizes.iter().cloned()) {
+            let of = |what| figure.of(&case, what);
+            let cut = of(files::FILES) - of(files::FURTHER);
+            assert!(cut <= of(files::BY_RULE), "{}, {case}: {cut}", figure.scale);
+        }
+        for pair in sizes.windows(2) {
+            let [few, many] = [&pair[0], &pair[1]].map(|case| figure.of(case, files::FURTHER));
+            assert!(few > many, "{}, {}: {few} {many}", figure.scale, pair[1]);
+        }
+        let (first, last) = (sizes.first().unwrap(), sizes.last().unwrap());
+        assert!(figure.of(first, files::FURTHER) >= 2.0 * figure.of(last, files::FURTHER));
+        assert!(figure.of(last, files::FILES) <= figure.of(last, files::BY_RULE), "{last}");
+    }
+}
+
+#[test]
 fn x_closer_to_the_largest_level_needs_more_of_the_device() {
     let figure = figure(files::on_device);
     let of = |below, what| number(&figure, &files::case(below), what);
