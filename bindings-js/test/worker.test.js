@@ -108,6 +108,24 @@ test("a lookup finds its value alone and with others of its turn", async (contex
   await assert.rejects(db.get("a", { valueEncoding: "json" }), reason);
 });
 
+test("a call of another release fails by its name alone", { skip: native }, async (context) => {
+  const worker = await here();
+  const db = await store(context, worker);
+  await db.put("k", "v");
+  worker.postMessage([{ id: 1001, op: "fly" }]);
+  worker.postMessage([{ id: 1002, op: "call", method: "fly", args: [] }]);
+  assert.equal(await db.get("k"), "v");
+  const replies = worker.messages.flat().filter(({ id }) => id > 1000);
+  assert.deepEqual(
+    replies.map(({ id, error: { code } }) => [id, code]),
+    [
+      [1001, "unavailable"],
+      [1002, "unavailable"],
+    ],
+  );
+  for (const { error } of replies) assert.match(error.message, /without "fly"/);
+});
+
 test("a lone get returns bytes that are not text as a get of many does", async (context) => {
   const db = await store(context, await here());
   const raw = { valueEncoding: "binary" };
