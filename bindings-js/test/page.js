@@ -106,16 +106,22 @@ export function die(name) {
 
 /** The requests of a message, as src/codec/flat.ts describes it. */
 function unpack(message) {
-  const [id, ...fields] = message;
-  if (typeof id !== "number") return message;
-  if (fields.length === 2) return [{ id, op: "write", batch: fields[0], sync: fields[1] }];
-  const [keyspace, snapshot, key, text] = fields;
-  return [{ id, op: "lookup", keyspace, snapshot, key, text }];
+  if (typeof message === "string") {
+    const [, fields, key] = /^((?:\d+ ){4})(.*)$/su.exec(message);
+    const [id, keyspace, snapshot, text] = fields.split(" ").map(Number);
+    return [{ id, op: "lookup", keyspace, snapshot, key, text: text === 1 }];
+  }
+  const [id, batch, sync] = message;
+  return typeof id === "number" ? [{ id, op: "write", batch, sync }] : message;
 }
 
 /** The replies of a message, as src/codec/flat.ts describes it. */
 export function unpackReplies(message) {
-  return typeof message[0] === "number" ? [{ id: message[0], value: message[1] }] : message;
+  if (typeof message !== "string") {
+    return typeof message[0] === "number" ? [{ id: message[0], value: message[1] }] : message;
+  }
+  const [, id, value] = /^(\d+) (.*)$/su.exec(message);
+  return [{ id: Number(id), value }];
 }
 
 /** A worker that replies to each request with what `reply` returns, or not at all if undefined. */

@@ -86,7 +86,7 @@ test("a lookup finds its value alone and with others of its turn", async (contex
     key,
     `\ufeff${key}\u20ac`,
   ]);
-  rows.push(["plain", "text"], ["none", ""]);
+  rows.push(["plain", "text"], ["none", ""], ["1 0 0 1 a b", " 7 8\n"]);
   for (const [key, value] of rows) await db.put(key, value);
   for (const [key, value] of rows) {
     assert.equal(await db.get(key), value);
@@ -106,6 +106,43 @@ test("a lookup finds its value alone and with others of its turn", async (contex
     message: /^value of "a": expected JSON, found 7 bytes/,
   };
   await assert.rejects(db.get("a", { valueEncoding: "json" }), reason);
+});
+
+test("a lone lookup reads its own keyspace and snapshot", async (context) => {
+  const db = await store(context, await here());
+  const users = db.keyspace("users");
+  await db.put("k", "default");
+  await users.put("k", "1 old");
+  const before = db.snapshot();
+  await users.put("k", "2 new");
+  const then = before.keyspace(users);
+  const read = [
+    await users.get("k"),
+    await then.get("k"),
+    await db.get("k"),
+    await before.get("k"),
+  ];
+  assert.deepEqual(read, ["2 new", "1 old", "default", "default"]);
+  before.release();
+  await assert.rejects(then.get("k"), { code: "closed" });
+});
+
+test("a call of another release fails by its name alone", { skip: native }, async (context) => {
+  const worker = await here();
+  const db = await store(context, worker);
+  await db.put("k", "v");
+  worker.postMessage([{ id: 1001, op: "fly" }]);
+  worker.postMessage([{ id: 1002, op: "call", method: "fly", args: [] }]);
+  assert.equal(await db.get("k"), "v");
+  const replies = worker.messages.flat().filter(({ id }) => id > 1000);
+  assert.deepEqual(
+    replies.map(({ id, error: { code } }) => [id, code]),
+    [
+      [1001, "unavailable"],
+      [1002, "unavailable"],
+    ],
+  );
+  for (const { error } of replies) assert.match(error.message, /without "fly"/);
 });
 
 test("a lone get returns bytes that are not text as a get of many does", async (context) => {

@@ -470,8 +470,7 @@ export class Connection {
     if (this.#state === "detached") return void this.#connect(true);
     if (this.#state !== "open") return;
     const calls = this.outbox.take();
-    const count = this.#own === undefined ? this.#numbers.admit(calls) : calls.length;
-    this.outbox.restore(calls.splice(count));
+    if (this.#own === undefined) this.outbox.restore(calls.splice(this.#numbers.admit(calls)));
     this.#wasUsed = true;
     this.#line?.send(calls);
   }

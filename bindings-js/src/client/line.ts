@@ -27,6 +27,8 @@ export interface LineOwner {
 /** The receiving end of a line. */
 export interface Receiver {
   receive(replies: readonly Reply[]): void;
+  /** Receives the value of a single request. */
+  answer(value: { id: number; value: unknown }): void;
   /** The worker died: pending calls fail. */
   fail(error: TerraneError): void;
   /** Pending calls fail, later ones are sent. */
@@ -56,6 +58,7 @@ export class Line {
     this.#owner = owner;
     this.#sender = start({
       receive: (replies) => this.#receive(replies),
+      answer: ({ id, value }) => this.#answer(id, value),
       fail: (error) => this.#fail(error),
       failPending: (error) => rejectAll(this.#takeWaiting(), error),
       leaves: (leaves) => this.#ended === undefined && owner?.onLeaves(leaves),
@@ -129,11 +132,27 @@ export class Line {
     this.#owner?.onEnd(error);
   }
 
+  #answer(id: number, value: unknown): void {
+    if (this.#ended !== undefined) return;
+    this.#answered(id)?.resolve(value);
+    this.#received();
+  }
+
+  /** Returns the call with that id, which waits no longer. */
+  #answered(id: number): Call | undefined {
+    const call = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    return call;
+  }
+
+  #received(): void {
+    if (this.#waiting.size === 0 && this.#ended === undefined) this.#sender.waits(false);
+  }
+
   #receive(replies: readonly Reply[]): void {
     if (this.#ended !== undefined) return;
     for (const reply of replies) {
-      const call = this.#waiting.get(reply.id);
-      this.#waiting.delete(reply.id);
+      const call = this.#answered(reply.id);
       if ("error" in reply) {
         const error = decodeError(reply.error);
         call?.reject(error);
@@ -146,7 +165,7 @@ export class Line {
         call?.resolve(reply.value);
       }
     }
-    if (this.#waiting.size === 0 && this.#ended === undefined) this.#sender.waits(false);
+    this.#received();
   }
 }
 

@@ -42,8 +42,6 @@ interface Group {
   reply: Promise<unknown>;
   /** The values that a lookup found, once they are decoded. */
   values?: ByteList;
-  /** The lookup of one key that started the group; undefined once another call has joined it. */
-  lone?: Lookup | undefined;
 }
 
 /** The operation of a group, without its bytes. */
@@ -51,6 +49,15 @@ type Grouping = Extract<Operation, { op: "write" | "get" }>;
 
 /** The lookup of a single key. */
 type Lookup = Extract<Operation, { op: "lookup" }>;
+
+/** The outbox's last call, while it is a lookup of one key that no other call has joined. */
+interface Lone {
+  lookup: Lookup;
+  call: Call;
+  encoding: Encoding;
+  resolve: (value: any) => void;
+  reject: (error: unknown) => void;
+}
 
 /** A call's place in its group. */
 interface Joined {
@@ -63,6 +70,7 @@ export class Outbox {
   readonly #flush: () => void;
   #calls: Call[] = [];
   #group: Group | undefined;
+  #lone: Lone | undefined;
   #scheduled = false;
   #closed: TerraneError | undefined;
 
@@ -115,29 +123,31 @@ export class Outbox {
     return decodeFound(group, at, first, keys, encoding, found as Uint8Array | Outcome[]);
   }
 
-  /** Adds a lookup of one key; resolves to its value. */
-  async get<E extends Encoding>(
+  /** Adds a lookup of one key; resolves to its value, as soon as that arrives: a single get is bound by its waits. */
+  get<E extends Encoding>(
     keyspace: number,
     snapshot: number,
     key: Bytes,
     encoding: E,
   ): Promise<Decoded<E> | undefined> {
-    const kind = kindOf(keyspace, snapshot);
-    if (!isShortText(key) || this.#group?.kind === kind) {
-      const [value] = await this.lookup(keyspace, snapshot, [key], encoding);
-      return value;
+    if (!isShortText(key) || this.#canJoin(keyspace, snapshot)) {
+      return this.lookup(keyspace, snapshot, [key], encoding).then(([value]) => value);
     }
-    const lone: Lookup = { op: "lookup", keyspace, snapshot, key, text: isText(encoding) };
-    const group = this.#start(kind, new Encoder(), lone);
-    group.lone = lone;
-    group.size = 1;
-    const found = await group.reply;
-    if (group.lone === undefined) {
-      const all = found as Uint8Array | Outcome[];
-      return decodeFound(group, 0, 0, [key], encoding, all)[0];
-    }
-    if (found === undefined) return undefined;
-    return decode(found as string | Uint8Array<ArrayBuffer>, encoding, () => encodeKey(key));
+    if (this.#closed !== undefined) return Promise.reject(this.#closed);
+    this.#endGroup();
+    return new Promise((resolve, reject) => {
+      const lookup: Lookup = { op: "lookup", keyspace, snapshot, key, text: isText(encoding) };
+      const found = (value: unknown) => {
+        try {
+          resolve(decodeLone(value, key, encoding));
+        } catch (error) {
+          reject(error);
+        }
+      };
+      const call = { operation: lookup, resolve: found, reject };
+      this.#lone = { lookup, call, encoding, resolve, reject };
+      this.#send(call);
+    });
   }
 
   /** Removes and returns all calls. */
@@ -165,40 +175,54 @@ export class Outbox {
     this.fail(error);
   }
 
+  /** Whether lookups in a keyspace, now or at a snapshot, can join the last call. */
+  #canJoin(keyspace: number, snapshot: number): boolean {
+    const lookup = this.#lone?.lookup;
+    if (lookup !== undefined) return lookup.keyspace === keyspace && lookup.snapshot === snapshot;
+    return this.#group !== undefined && this.#group.kind === kindOf(keyspace, snapshot);
+  }
+
   #join(kind: string, fill: (encoder: Encoder) => void, operation: Grouping): Joined {
     if (this.#closed !== undefined) throw this.#closed;
-    let group = this.#group;
+    let group = this.#lone === undefined ? this.#group : this.#groupOf(this.#lone, kind);
     if (group?.kind === kind && group.encoder.length < GROUP_BYTES) {
-      if (group.lone !== undefined) {
-        group.encoder.key(group.lone.key);
-        group.ends.push(group.encoder.length);
-        group.call.operation = operation;
-        group.lone = undefined;
-      }
       append(group.encoder, fill);
     } else {
       const encoder = new Encoder();
       append(encoder, fill);
-      group = this.#start(kind, encoder, operation);
+      this.#endGroup();
+      const reply = this.#push(operation);
+      const call = this.#calls.at(-1) as Call;
+      group = this.#group = { kind, call, encoder, ends: [], size: 0, reply };
     }
     return { group, at: group.ends.push(group.encoder.length) - 1 };
   }
 
-  /** Starts a group with a call of `operation`. */
-  #start(kind: string, encoder: Encoder, operation: Operation): Group {
-    if (this.#closed !== undefined) throw this.#closed;
-    this.#endGroup();
-    const reply = this.#push(operation);
-    const call = this.#calls.at(-1) as Call;
-    return (this.#group = { kind, call, encoder, ends: [], size: 0, reply });
+  /** Makes a group of a lookup of one key, which has been its own; undefined for another `kind` of calls. */
+  #groupOf({ lookup, call, encoding, resolve, reject }: Lone, kind: string): Group | undefined {
+    const { keyspace, snapshot, key } = lookup;
+    if (kind !== kindOf(keyspace, snapshot)) return undefined;
+    const encoder = new Encoder();
+    encoder.key(key);
+    call.operation = { op: "get", keyspace, snapshot, keys: EMPTY };
+    const reply = new Promise((found, failed) => {
+      call.resolve = found;
+      call.reject = failed;
+    });
+    const group: Group = { kind, call, encoder, ends: [encoder.length], size: 1, reply };
+    const first = (found: unknown) =>
+      decodeFound(group, 0, 0, [key], encoding, found as Uint8Array | Outcome[])[0];
+    reply.then(first).then(resolve, reject);
+    this.#lone = undefined;
+    return (this.#group = group);
   }
 
   /** Moves the group's bytes into its operation. */
   #endGroup(): void {
+    this.#lone = undefined;
     if (this.#group === undefined) return;
-    const { call, encoder, ends, lone } = this.#group;
+    const { call, encoder, ends } = this.#group;
     this.#group = undefined;
-    if (lone !== undefined) return;
     const operation = call.operation as Grouping;
     const bytes = encoder.bytes();
     if (operation.op === "write") operation.batch = bytes;
@@ -208,15 +232,21 @@ export class Outbox {
 
   #push(operation: Operation): Promise<unknown> {
     if (this.#closed !== undefined) return Promise.reject(this.#closed);
-    if (!this.#scheduled) {
-      this.#scheduled = true;
-      queueMicrotask(() => {
-        this.#scheduled = false;
-        this.#flush();
-      });
-    }
-    return new Promise((resolve, reject) => this.#calls.push({ operation, resolve, reject }));
+    return new Promise((resolve, reject) => this.#send({ operation, resolve, reject }));
   }
+
+  /** Adds a call, which is sent at the end of the turn. */
+  #send(call: Call): void {
+    this.#calls.push(call);
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(this.#endTurn);
+  }
+
+  readonly #endTurn = (): void => {
+    this.#scheduled = false;
+    this.#flush();
+  };
 }
 
 /** Returns the kind of lookups in a keyspace, now or at a snapshot. */
@@ -227,6 +257,16 @@ function kindOf(keyspace: number, snapshot: number): string {
 /** Whether a key is well-formed text whose bytes surely fit: no further check can reject it. */
 function isShortText(key: Bytes): key is string {
   return typeof key === "string" && UTF8_MAX * key.length <= MAX_KEY_BYTES && isWellFormed(key);
+}
+
+/** Decodes the value of a lookup of one key, as text or bytes. */
+function decodeLone<E extends Encoding>(
+  value: unknown,
+  key: string,
+  encoding: E,
+): Decoded<E> | undefined {
+  if (value === undefined) return undefined;
+  return decode(value as string | Uint8Array<ArrayBuffer>, encoding, () => encodeKey(key));
 }
 
 /** Decodes a call's values: the group's from number `first`, or those of the call's own outcome. */

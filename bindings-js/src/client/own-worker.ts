@@ -8,7 +8,7 @@
  */
 
 import { EngineError } from "../api/errors.ts";
-import { packRequests, type Replies, unpackReplies } from "../codec/flat.ts";
+import { packRequests, type Replies, unpackReplies, unpackText } from "../codec/flat.ts";
 import { pageLock, type Request } from "../codec/protocol.ts";
 import { invalid } from "../codec/validate.ts";
 import { later } from "#load";
@@ -35,7 +35,8 @@ export class OwnWorker implements Sender {
     this.#worker = worker;
     worker.onmessage = ({ data }: MessageEvent<Replies>) => {
       this.#started = true;
-      receiver.receive(unpackReplies(data));
+      if (typeof data === "string") receiver.answer(unpackText(data));
+      else receiver.receive(unpackReplies(data));
     };
     worker.onmessageerror = () => receiver.fail(new EngineError("a reply could not be read"));
     worker.onerror = (event) => void this.#failed(start, event);

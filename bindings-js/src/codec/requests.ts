@@ -129,9 +129,9 @@ export function toEncodings<K extends Encoding, V extends Encoding>(
 
 /** The encoding of a call. */
 export function toEncoding<E extends Encoding>(what: string, encoding: E): E {
+  if (encoding === "utf8" || encoding === "binary" || encoding === "json") return encoding;
   const { encode, decode } = (encoding ?? {}) as Partial<Codec<unknown>>;
-  const isOwn = typeof encode === "function" && typeof decode === "function";
-  const valid = isOwn || encoding === "utf8" || encoding === "binary" || encoding === "json";
+  const valid = typeof encode === "function" && typeof decode === "function";
   return check(what, encoding, valid, '"utf8", "binary", "json" or { encode, decode }');
 }
 

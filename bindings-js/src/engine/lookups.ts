@@ -40,7 +40,7 @@ export class Lookups {
       encodeText(key, memory, at),
     );
     if (value === undefined || !text) return value?.slice();
-    if (value.length <= SHORT && isAscii(value)) return String.fromCharCode(...value);
+    if (value.length <= SHORT && isAscii(value)) return textOf(value);
     try {
       // A decoder takes no shared memory.
       return decoder.decode(value.buffer instanceof ArrayBuffer ? value : value.slice());
@@ -75,6 +75,11 @@ export class Lookups {
     for (let i = 0; i < LENGTH_BYTES; i++) end += (memory[at + i] as number) << (8 * i);
     return memory.subarray(start, end);
   }
+}
+
+/** Returns short text as a string. Spreading the bytes as arguments would copy them into an array first. */
+function textOf(ascii: Uint8Array): string {
+  return String.fromCharCode.apply(null, ascii as unknown as number[]);
 }
 
 function isAscii(bytes: Uint8Array): boolean {

@@ -1,6 +1,7 @@
 /** Calls of the engine's store by the names of its methods. */
 
 import type { Steps, Store } from "../../wasm/terrane.js";
+import { UnavailableError } from "../api/errors.ts";
 import type { Arguments, Method, Methods } from "../codec/protocol.ts";
 import type { Engine } from "./engine.ts";
 
@@ -18,10 +19,10 @@ export function invoke(
   view?: Store,
 ): unknown {
   if (method === "stats") return engine.stats();
-  const result = engine.call(
-    (store: Callable) => (store[method] as (...args: unknown[]) => unknown)(...args),
-    view,
-  );
+  const result = engine.call((store: Partial<Callable>) => {
+    if (store[method] === undefined) throw unknown(method);
+    return (store[method] as (...args: unknown[]) => unknown)(...args);
+  }, view);
   wroteBy(engine, method);
   return result;
 }
@@ -29,6 +30,12 @@ export function invoke(
 /** Schedules what follows a write, if the method has written. */
 export function wroteBy(engine: Engine, method: Method): void {
   if (method === "write_if" || method === "clear") engine.wrote();
+}
+
+/** The error for a call that a page of another release may send to the worker that leads. */
+export function unknown(call: string): UnavailableError {
+  const where = "the worker that has the store is of another release of this package";
+  return new UnavailableError(`${where}, without "${call}": close the page that started it`);
 }
 
 /** Whether a call has returned its steps. */

@@ -37,10 +37,15 @@ export class Gets {
     key: Bytes,
     encoding: E,
   ): Decoded<E> | undefined {
-    const found = this.#find("get", keyspace, snapshot, key) as Found;
+    const found = this.find(keyspace, snapshot, key);
     if (found === undefined) return undefined;
     // Decoding makes a copy; bytes have to be copied.
     return decode(isText(encoding) ? found : found.slice(), encoding, () => encodeKey(key));
+  }
+
+  /** Returns the value of a key, in memory that the next get uses again. */
+  find(keyspace: number, snapshot: number, key: Bytes): Found {
+    return this.#find("get", keyspace, snapshot, key) as Found;
   }
 
   /** Returns the value of a key, if no file has to be read for it, in memory that the next get uses again. */

@@ -1,8 +1,7 @@
 /** Lookups of single keys by the addon. */
 
 import type { Store } from "../../wasm/terrane.js";
-import type { Encoding } from "../api/data.ts";
-import { InvalidArgumentError } from "../api/errors.ts";
+import { decode } from "../codec/bytes.ts";
 import type { Engine } from "../engine/engine.ts";
 import { Gets } from "./gets.ts";
 import type { Module } from "./module.ts";
@@ -23,13 +22,12 @@ export class Lookups {
     key: string,
     text: boolean,
   ): string | Uint8Array | undefined {
-    const get = (encoding: Encoding) => this.#gets.get(keyspace, snapshot, key, encoding);
-    if (!text) return get("binary");
+    const found = this.#gets.find(keyspace, snapshot, key);
+    if (found === undefined || !text) return found?.slice();
     try {
-      return get("utf8");
-    } catch (error) {
-      if (!(error instanceof InvalidArgumentError)) throw error;
-      return get("binary");
+      return decode(found, "utf8");
+    } catch {
+      return found.slice();
     }
   }
 }

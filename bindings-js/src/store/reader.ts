@@ -74,10 +74,10 @@ export class Reader<
     key: Encodable<KE>,
     options?: CallOptions<M, ReadOptions<E> & KeyOptions<KE>>,
   ): Result<M, Decoded<E> | undefined> {
-    const { port, keyspace, snapshot } = this.scope;
+    const { port, keyspace, snapshot, reads } = this.scope;
     return this.call(options, [ENCODINGS], (given: ReadOptions<E> & KeyOptions<KE>) => {
       const bytes = this.key(key, given);
-      this.#note([bytes]);
+      if (reads !== undefined) this.#note([bytes]);
       return port.get(keyspace, snapshot, bytes, this.valueEncoding(given));
     });
   }

@@ -11,6 +11,6 @@ import { loadThreads, type PoolStart, work } from "./pool.ts";
 setThreads(loadThreads);
 
 self.onmessage = ({ data }: MessageEvent<Requests | PoolStart>) => {
-  if (Array.isArray(data)) receive(data as Requests);
+  if (Array.isArray(data) || typeof data === "string") receive(data as Requests);
   else work(data as PoolStart);
 };

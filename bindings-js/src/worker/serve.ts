@@ -9,7 +9,7 @@
 
 import { ClosedError } from "../api/errors.ts";
 import { encodeError } from "../codec/thrown.ts";
-import { packReplies, type Requests, unpackRequests } from "../codec/flat.ts";
+import { packReplies, type Requests, unpackLookup, unpackRequests } from "../codec/flat.ts";
 import {
   type Opened,
   type OpenRequest,
@@ -42,8 +42,10 @@ const send: Send = (replies, buffers) => {
 
 /** Serves requests of the page that started the worker. */
 export function receive(message: Requests): void {
+  const isOpen = server !== undefined && !busy;
+  if (isOpen && typeof message === "string" && server?.find(unpackLookup(message))) return;
   const requests = unpackRequests(message);
-  if (server !== undefined && !busy) return server.receive(server.page, requests);
+  if (isOpen) return server?.receive(server.page, requests);
   for (const request of requests) {
     inbox.push(request);
     if (request.op === "endImport" && !request.complete) importAborter.abort();

@@ -10,6 +10,7 @@
  */
 
 import { AbortError } from "../api/errors.ts";
+import type { Lookup } from "../codec/flat.ts";
 import { encodeError } from "../codec/thrown.ts";
 import type { Operation, Outcome, Reply, Request } from "../codec/protocol.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -94,6 +95,16 @@ export class Server {
     client.dispatcher.end();
     this.engine.clients = this.#clients.size;
     this.#setListens(client, false);
+  }
+
+  /** Serves a single lookup of the page at once, unless another message is being served. Returns whether it did. */
+  find(lookup: Lookup): boolean {
+    if (this.#busy) return false;
+    this.#lookups += 1;
+    const outcome = attempt(() => this.page.dispatcher.perform(lookup));
+    this.page.post([{ ...outcome, id: lookup.id }]);
+    this.#served();
+    return true;
   }
 
   /** Serves a message. */

@@ -92,7 +92,7 @@ const WASM_FEATURES: [&str; 9] = [
 /// The most that a page may have to load, in bytes: module, worker and client with gzip -9; with the
 /// lean build, with the one that has all policies, and with the one that has threads. Where the checkout
 /// lies changes the order of functions, and with it the sums by some 600, which the bounds leave room for.
-const GZIP_MAX: [u64; 3] = [308_200, 379_600, 414_700];
+const GZIP_MAX: [u64; 3] = [308_800, 380_200, 415_300];
 
 /// A crate that becomes a module.
 struct Module {
