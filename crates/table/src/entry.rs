@@ -141,7 +141,14 @@ pub(crate) fn behind<'a>(key: &'a [u8], prefix: &[u8]) -> Result<&'a [u8], Order
 /// Whether two keys are equal. Compares their ends first, where neighbours in key order usually differ.
 #[inline]
 pub(crate) fn same_key(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.last_chunk::<8>() == b.last_chunk() && a == b
+    let is_short = a.len() <= 16;
+    a.len() == b.len()
+        && a.last_chunk::<8>() == b.last_chunk()
+        && match (a.first_chunk::<8>(), b.first_chunk()) {
+            // Two chunks are the whole key.
+            (Some(a), Some(b)) if is_short => a == b,
+            _ => a == b,
+        }
 }
 
 /// The length of the longest common prefix, in bytes.

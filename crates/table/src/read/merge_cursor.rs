@@ -41,6 +41,17 @@ struct Place {
     loser: usize,
 }
 
+/// Outcome of [`MergeCursor::step_short`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stepped {
+    /// To another key of the same source, which is the next.
+    Leads,
+    /// To another key of the source, which may not be the next: a [replay](MergeCursor::replay) is due.
+    Lags,
+    /// Nowhere, or to an older version of the key.
+    Stays,
+}
+
 /// A cursor that merges many.
 pub struct MergeCursor {
     sources: Vec<Source>,
@@ -202,7 +213,7 @@ impl MergeCursor {
 
     /// Replays the winner's path after its cursor moved.
     #[inline(never)]
-    fn replay(&mut self) {
+    pub(super) fn replay(&mut self) {
         let Some(source) = self.winner_at() else { return };
         if let (Some(place), Some(source)) = (self.places.get_mut(source), self.sources.get(source))
         {
@@ -290,6 +301,25 @@ impl MergeCursor {
             self.replay();
         }
         Ok(true)
+    }
+
+    /// Moves to the next entry of another key under the conditions of [`MergeCursor::leave_key`], if it is short, as
+    /// most are. Makes no call, so that a step of a scan keeps its registers.
+    #[inline(always)]
+    pub(super) fn step_short(&mut self) -> Stepped {
+        let rival = self.rival;
+        let winner = self.places.first().map_or(NONE, |place| place.loser);
+        if self.head(winner).is_none_or(|head| head >= rival) {
+            return Stepped::Stays;
+        }
+        let Some(source) = self.sources.get_mut(winner) else { return Stepped::Stays };
+        if source.next_short() != Some(true) {
+            Stepped::Stays
+        } else if head(source.key()) < rival {
+            Stepped::Leads
+        } else {
+            Stepped::Lags
+        }
     }
 
     /// Moves past all versions of `key`, which is the winner's, and returns `true`; past one of them if many sources

@@ -52,6 +52,16 @@ impl Source {
         }
     }
 
+    /// Moves to the next entry, if it lies in the same block of a table and is short, and returns whether its key is
+    /// another. `None`, and no move, otherwise.
+    #[inline(always)]
+    pub(super) fn next_short(&mut self) -> Option<bool> {
+        match self {
+            Source::Memtable(..) => None,
+            Source::Run(cursor) => cursor.next_short(),
+        }
+    }
+
     /// Sets whether a step fails rather than read a file.
     pub(super) fn set_only_cached(&mut self, only_cached: bool) {
         if let Source::Run(cursor) = self {

@@ -145,22 +145,31 @@ impl BlockCursor {
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     pub(super) fn advance_within(&mut self) -> Result<Option<bool>, Malformed> {
+        match self.advance_short() {
+            Some(moved) => Ok(Some(moved)),
+            None if self.valid => self.advance_to(self.end),
+            None => Ok(None),
+        }
+    }
+
+    /// Moves to the next entry of the block, if it is short and extends a short key, and returns whether its key is
+    /// another. `None`, and no move, otherwise.
+    #[inline(always)]
+    pub(super) fn advance_short(&mut self) -> Option<bool> {
         if !self.valid {
-            return Ok(None);
+            return None;
         }
         let at = self.end;
         let block = self.block.as_deref().unwrap_or(&NO_BLOCK);
-        let Some(entry) = block.short_entry(at) else { return self.advance_to(at) };
-        let Some(is_same) = self.key.extend_short(entry.shared, entry.rest, entry.unshared) else {
-            return self.advance_to(at);
-        };
+        let entry = block.short_entry(at)?;
+        let is_same = self.key.extend_short(entry.shared, entry.rest, entry.unshared)?;
         self.passed.clear();
         self.value = entry.value;
         (self.start, self.end, self.tag) = (at, entry.end, entry.tag);
-        Ok(Some(!is_same))
+        Some(!is_same)
     }
 
-    /// The same for an entry at `at` that is not short, or is malformed, or where the block ends.
+    /// Takes the step of [`BlockCursor::advance_within`] to `at`, where no short entry lies.
     #[inline(never)]
     fn advance_to(&mut self, at: usize) -> Result<Option<bool>, Malformed> {
         if at >= self.block().entries().len() {

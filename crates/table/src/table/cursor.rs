@@ -128,6 +128,13 @@ impl TableCursor {
         }
     }
 
+    /// Moves to the next entry of the block, if it is short, and returns whether its key is another. `None`, and no
+    /// move, otherwise.
+    #[inline(always)]
+    pub(super) fn next_short(&mut self) -> Option<bool> {
+        self.data.advance_short()
+    }
+
     /// Sets whether a step fails rather than read a file.
     pub(super) fn set_only_cached(&mut self, only_cached: bool) {
         self.fetcher.tracer.set_only_cached(only_cached);

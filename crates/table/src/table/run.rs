@@ -98,6 +98,13 @@ impl RunCursor {
         }
     }
 
+    /// Moves to the next entry, if it lies in the block under the cursor and is short, and returns whether its key is
+    /// another. `None`, and no move, otherwise.
+    #[inline(always)]
+    pub(crate) fn next_short(&mut self) -> Option<bool> {
+        self.cursor.as_mut()?.next_short()
+    }
+
     /// Moves to the first entry at or after `to`, or to none, past tables that are older than `seq`: none of them is
     /// read before `to`. Returns whether it moved. It is on an entry before `to`.
     pub fn skip(&mut self, to: Option<&[u8]>, seq: Seq) -> Result<bool> {

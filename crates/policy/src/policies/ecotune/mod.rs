@@ -11,7 +11,8 @@
 //! 2. **An admission** becomes a run of its own, or is merged with the newest runs, down to one of them. Dynamic
 //!    programming finds the choice that costs least if all later choices of the round are the best. It is repeated at
 //!    each admission, for the current stack and the operations of a sliding window. These count from the next merge on:
-//!    a store that is only read after a load keeps its runs.
+//!    a store that is only read after a load keeps its runs, since the paper decides merges as flushes arrive, for "a
+//!    steady but moderate write stream" (its abstract).
 //! 3. **Costs** are counted in blocks. From one admission to the next, a point read fetches a block of each run whose
 //!    filter errs, and a range read one block of each run. A merged page costs its time over that of a block read at
 //!    random, where both are measured, and otherwise a parameter.

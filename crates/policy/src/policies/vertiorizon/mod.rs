@@ -12,7 +12,8 @@
 //!    policy are chosen again (`tuning.rs`), if they are not fixed, for the operations of a sliding window, and so is
 //!    the merge policy of V1 and V2, once it is known what a block that is read costs beside a page that is merged.
 //!    Where they were tiered and are leveled from now on, V1 becomes one run at once, and V2 by merges in place, table
-//!    by table.
+//!    by table. A store that is only read has no drain and keeps its design: the paper adjusts n at a drain, since that
+//!    "incurs no additional overhead because it is after a full clear of the horizontal part" (its section 5.1).
 //! 3. **V1 over its capacity** goes into V2 by partial compactions: the table that overlaps least; if tiered,
 //!    as in `toolkit/partial_tiering.rs`, and V2 with more than T runs is merged in place. This precedes
 //!    admissions, except where level 0 has three quarters of the runs at which writes stall. A drain fills V1 at once,
