@@ -306,7 +306,7 @@ fn what_vertiorizon_writes_is_near_the_sum_of_its_parts() {
     for &part in parts::horizontal_parts(Scale::Ci) {
         for (merge, _) in parts::MERGES {
             let case = parts::case(part, merge);
-            let ratio = crate::row(&figure, &case, parts::WRITTEN).ratio.unwrap();
+            let ratio = crate::row(&figure, &case, closed_forms::WRITTEN).ratio.unwrap();
             assert!((0.92..=1.02).contains(&ratio), "{case}: {ratio}");
         }
     }
