@@ -6,7 +6,7 @@ import { load } from "./source.js";
 
 const { Lookups } = await load("node/lookups.ts");
 
-/** An engine with one value for any key, which counts its gets. */
+/** Returns an engine that has one value for all keys and counts its gets. */
 function engine(value) {
   let memory = new Uint8Array(64);
   const counts = { gets: 0 };

@@ -1,4 +1,4 @@
-/** Iterations over pages: what is there comes at once, and nothing is seen that a generator would not show. */
+/** Iterations over pages: a row that is there needs no message, and calls have the outcomes of a generator's. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -35,7 +35,7 @@ function scanOf(pages) {
   return { scan, rows: iterate(caller, {}, projection, (start) => start()) };
 }
 
-/** What an iteration must look like. */
+/** Yields the rows of these pages, as an iteration must. */
 async function* plain(pages) {
   for (const page of pages) for (const row of decode(page)) yield row;
 }
@@ -54,7 +54,7 @@ async function outcomes(iteration, calls) {
   return Promise.all(outcomes);
 }
 
-test("the first page is requested with the scan, the next one when it has come", async () => {
+test("the first page is requested with the scan, the next one when it arrives", async () => {
   const { scan, rows } = scanOf([[1, 2], [3], [4]]);
   assert.deepEqual(scan.calls, ["scan", "page"]);
   assert.deepEqual(await rows.next(), { done: false, value: 1 });

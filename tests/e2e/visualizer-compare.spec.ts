@@ -103,7 +103,7 @@ test("on the engine, too, rivals take over the tree of a moment", async ({ conte
       for (const request of Array.isArray(message) ? message : []) {
         const { op, method, policy, args } = request as Record<string, unknown>;
         const asked = own.get(this);
-        // A write that comes alone is an array of its fields.
+        // The message of a single write is an array of its fields.
         const isWrite = op === "write" || request instanceof Uint8Array;
         if (op === "open") stores.push(own.set(this, [String(policy)]).get(this) ?? []);
         else if (method === "set_policy") asked?.push(String((args as unknown[])[1]));

@@ -21,8 +21,8 @@ export class BusyError extends TerraneError {
 
 /**
  * No store can be opened here: a browser has no private file system (an old one, private mode, a sandboxed frame, no
- * HTTPS), Node has no addon for the platform, or a file of this package could not be loaded. Or another page has the
- * store open with a release of this package that does not know the call.
+ * HTTPS), Node has no addon for the platform, or a file of this package could not be loaded.
+ * A call fails with it as well if the worker that has the store is of another release, which does not know the call.
  */
 export class UnavailableError extends TerraneError {
   override readonly name = "UnavailableError";

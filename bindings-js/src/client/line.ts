@@ -28,7 +28,7 @@ export interface LineOwner {
 export interface Receiver {
   receive(replies: readonly Reply[]): void;
   /** Receives the value of a single request. */
-  answer(value: { id: number; value: unknown }): void;
+  receiveValue(value: { id: number; value: unknown }): void;
   /** The worker died: pending calls fail. */
   fail(error: TerraneError): void;
   /** Pending calls fail, later ones are sent. */
@@ -58,7 +58,7 @@ export class Line {
     this.#owner = owner;
     this.#sender = start({
       receive: (replies) => this.#receive(replies),
-      answer: ({ id, value }) => this.#answer(id, value),
+      receiveValue: ({ id, value }) => this.#receiveValue(id, value),
       fail: (error) => this.#fail(error),
       failPending: (error) => rejectAll(this.#takeWaiting(), error),
       leaves: (leaves) => this.#ended === undefined && owner?.onLeaves(leaves),
@@ -132,27 +132,27 @@ export class Line {
     this.#owner?.onEnd(error);
   }
 
-  #answer(id: number, value: unknown): void {
+  #receiveValue(id: number, value: unknown): void {
     if (this.#ended !== undefined) return;
-    this.#answered(id)?.resolve(value);
-    this.#received();
+    this.#takeCall(id)?.resolve(value);
+    this.#stopWaitingIfIdle();
   }
 
-  /** Returns the call with that id, which waits no longer. */
-  #answered(id: number): Call | undefined {
+  /** Removes and returns the pending call with this id. */
+  #takeCall(id: number): Call | undefined {
     const call = this.#waiting.get(id);
     this.#waiting.delete(id);
     return call;
   }
 
-  #received(): void {
+  #stopWaitingIfIdle(): void {
     if (this.#waiting.size === 0 && this.#ended === undefined) this.#sender.waits(false);
   }
 
   #receive(replies: readonly Reply[]): void {
     if (this.#ended !== undefined) return;
     for (const reply of replies) {
-      const call = this.#answered(reply.id);
+      const call = this.#takeCall(reply.id);
       if ("error" in reply) {
         const error = decodeError(reply.error);
         call?.reject(error);
@@ -165,7 +165,7 @@ export class Line {
         call?.resolve(reply.value);
       }
     }
-    this.#received();
+    this.#stopWaitingIfIdle();
   }
 }
 

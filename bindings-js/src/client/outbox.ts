@@ -123,7 +123,10 @@ export class Outbox {
     return decodeFound(group, at, first, keys, encoding, found as Uint8Array | Outcome[]);
   }
 
-  /** Adds a lookup of one key; resolves to its value, as soon as that arrives: a single get is bound by its waits. */
+  /**
+   * Adds a lookup of one key. Resolves to the value with the reply itself, since each promise in between delays a
+   * single get.
+   */
   get<E extends Encoding>(
     keyspace: number,
     snapshot: number,
@@ -198,7 +201,7 @@ export class Outbox {
     return { group, at: group.ends.push(group.encoder.length) - 1 };
   }
 
-  /** Makes a group of a lookup of one key, which has been its own; undefined for another `kind` of calls. */
+  /** Makes the lone lookup the first call of a group. Returns undefined if calls of `kind` cannot join it. */
   #groupOf({ lookup, call, encoding, resolve, reject }: Lone, kind: string): Group | undefined {
     const { keyspace, snapshot, key } = lookup;
     if (kind !== kindOf(keyspace, snapshot)) return undefined;

@@ -35,7 +35,7 @@ export class OwnWorker implements Sender {
     this.#worker = worker;
     worker.onmessage = ({ data }: MessageEvent<Replies>) => {
       this.#started = true;
-      if (typeof data === "string") receiver.answer(unpackText(data));
+      if (typeof data === "string") receiver.receiveValue(unpackText(data));
       else receiver.receive(unpackReplies(data));
     };
     worker.onmessageerror = () => receiver.fail(new EngineError("a reply could not be read"));

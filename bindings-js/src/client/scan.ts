@@ -2,8 +2,8 @@
  * Iteration over a range in key order.
  *
  * 1. The call starts a scan in the worker, which shows the store as it was then.
- * 2. Entries arrive in pages, the first with the same message; while the caller consumes a page, the next one is
- *    already requested.
+ * 2. Entries arrive in pages. The message of the call requests the first; while the caller consumes a page, the next
+ *    one is already requested.
  * 3. The scan ends with its last page, when the caller leaves the loop, or when the garbage collector
  *    finds an iteration that was never finished.
  */
@@ -21,8 +21,8 @@ const COUNT_STEP = 100_000;
 /** Numbers scans; unique in this page, so that none is mistaken for a scan of a later worker. */
 let nextScan = 1;
 
-/** A page whose rows are handed out. */
-interface Decoded<T> {
+/** The rows of the current page that are left. */
+interface DecodedPage<T> {
   rows: Iterator<T>;
 }
 
@@ -50,10 +50,10 @@ export function iterate<T>(
     ignoreResult(page);
     return page;
   };
-  const decoded: Decoded<T> = { rows: NONE };
+  const decoded: DecodedPage<T> = { rows: NONE };
   const iteration = started(pages(starting, requestPage, projection, resource, decoded));
   onForgotten(iteration, resource.release);
-  return direct(iteration, decoded);
+  return withDirectRows(iteration, decoded);
 }
 
 async function* pages<T>(
@@ -61,7 +61,7 @@ async function* pages<T>(
   requestPage: (bytes: number) => Promise<Page>,
   { decode }: Projection<T>,
   resource: Resource,
-  decoded: Decoded<T>,
+  decoded: DecodedPage<T>,
 ): AsyncGenerator<T, void, undefined> {
   let done = false;
   try {
@@ -84,14 +84,14 @@ async function* pages<T>(
 }
 
 /**
- * Lets `next` take a decoded row by itself. To resume an async generator takes several promises a row, which is more
- * than to decode it.
+ * Lets `next` return a decoded row without the generator, since resuming an async generator takes several promises a
+ * row, which cost more than decoding the row.
  */
-function direct<T>(
+function withDirectRows<T>(
   iteration: AsyncGenerator<T, void, undefined>,
-  decoded: Decoded<T>,
+  decoded: DecodedPage<T>,
 ): AsyncGenerator<T, void, undefined> {
-  /** Calls of the generator that have not settled: others wait for them there. */
+  /** Pending calls of the generator. Later calls queue behind them there, so that rows keep their order. */
   let calls = 0;
   const settle = () => void calls--;
   const tracked =

@@ -66,7 +66,7 @@ export class Session implements Caller, Port<"async"> {
     return this.#closed === undefined ? this.#connection.role : "none";
   }
 
-  /** It awaits nothing where nothing fails: each wait takes a get a part of a microsecond. */
+  /** Awaits nothing unless something fails, since each await costs a get a part of a microsecond. */
   run<O extends WaitOptions, T>(
     opened: Promise<unknown> | undefined,
     options: () => O,

@@ -1,6 +1,6 @@
 /**
  * Messages between a page and its own worker. Cloning objects takes as long as everything else that a page's code does
- * for a get, so the most frequent messages are no objects:
+ * for a get, so the most frequent messages are no objects.
  *
  * 1. A single lookup, and a value that is text, are text: numbers, each with a space after it, then the key or the
  *    value. Cloning an array takes longer than writing and reading the numbers.

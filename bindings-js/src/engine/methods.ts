@@ -20,7 +20,7 @@ export function invoke(
 ): unknown {
   if (method === "stats") return engine.stats();
   const result = engine.call((store: Partial<Callable>) => {
-    if (store[method] === undefined) throw unknown(method);
+    if (store[method] === undefined) throw unknownCall(method);
     return (store[method] as (...args: unknown[]) => unknown)(...args);
   }, view);
   wroteBy(engine, method);
@@ -32,8 +32,8 @@ export function wroteBy(engine: Engine, method: Method): void {
   if (method === "write_if" || method === "clear") engine.wrote();
 }
 
-/** The error for a call that a page of another release may send to the worker that leads. */
-export function unknown(call: string): UnavailableError {
+/** Returns the error for a call that only a page of another release can have sent. */
+export function unknownCall(call: string): UnavailableError {
   const where = "the worker that has the store is of another release of this package";
   return new UnavailableError(`${where}, without "${call}": close the page that started it`);
 }

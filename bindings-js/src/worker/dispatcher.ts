@@ -5,7 +5,7 @@ import { ClosedError } from "../api/errors.ts";
 import type { Call, Counted, Exported, Outcome, Page, StoreOperation } from "../codec/protocol.ts";
 import { checkpoint, endExport, exportFile, Lookups } from "#platform";
 import type { Engine } from "../engine/engine.ts";
-import { invoke, isSteps, unknown, wroteBy } from "../engine/methods.ts";
+import { invoke, isSteps, unknownCall, wroteBy } from "../engine/methods.ts";
 import { runSteps, StartedTask } from "../engine/tasks.ts";
 import { Watches } from "../engine/watches.ts";
 import { ignoreResult } from "../shared/abort.ts";
@@ -135,7 +135,7 @@ export class Dispatcher {
         this.end();
         return engine.close(new ClosedError("the store is closed"), true);
       default:
-        throw unknown((request as StoreOperation).op);
+        throw unknownCall((request as StoreOperation).op);
     }
   }
 

@@ -121,7 +121,7 @@ export class Server {
     else void this.#serve(rest);
   }
 
-  /** Waits for the rest of a message, then serves those that came meanwhile. */
+  /** Waits for the rest of a message, then serves messages that arrived meanwhile. */
   async #serve(first: Promise<void>): Promise<void> {
     await first;
     for (let found = true; found;) {

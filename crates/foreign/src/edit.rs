@@ -222,7 +222,7 @@ impl Edit {
         Ok(())
     }
 
-    /// Adds a table. If only the engine of these rules writes one like it, the engine is known.
+    /// Adds a table. If only the engine of this dialect writes one like it, the engine is known.
     fn add(&mut self, (added, is_own): (Added, bool), dialect: Dialect) {
         self.added.push(added);
         match dialect {
@@ -241,7 +241,7 @@ fn skip_blob_fields(reader: &mut Reader) -> Result<(), Bad> {
 }
 
 /// Reads a table: in LevelDB's form (7), or in one of RocksDB's (100, 102, 103) or Pebble's (103, 104). Returns whether
-/// only the engine of these rules writes it so: RocksDB with the time of the oldest ancestor, Pebble without.
+/// only the engine of this dialect writes it so: RocksDB with the time of the oldest ancestor, Pebble without.
 fn table(tag: u64, reader: &mut Reader, dialect: Dialect) -> Result<(Added, bool), Bad> {
     let level = reader.level()?;
     let number = reader.number()?.min(NUMBER_MAX);

@@ -97,11 +97,11 @@ impl Manifest {
         }
     }
 
-    /// Reads a file by the rules of one engine.
+    /// Reads a file in the dialect of one engine.
     fn by(bytes: &[u8], dialect: Dialect) -> Self {
         let mut records = Records::new(bytes);
         let mut read = Manifest { engine: Engine::LevelDb, edits: Vec::new(), problem: None };
-        let mut is_of_rules = false;
+        let mut is_of_dialect = false;
         loop {
             let record = match records.next() {
                 Ok(Some(record)) => record,
@@ -113,7 +113,7 @@ impl Manifest {
             };
             match Edit::decode(&record, dialect) {
                 Ok(edit) => {
-                    is_of_rules |= edit.is_rocksdb || edit.is_pebble;
+                    is_of_dialect |= edit.is_rocksdb || edit.is_pebble;
                     read.edits.push(edit);
                 }
                 Err((expected, found)) => {
@@ -123,7 +123,7 @@ impl Manifest {
                 }
             }
         }
-        if is_of_rules {
+        if is_of_dialect {
             read.engine = match dialect {
                 Dialect::RocksDb => Engine::RocksDb,
                 Dialect::Pebble => Engine::Pebble,

@@ -57,9 +57,9 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
     }
     if scale == Scale::Full {
         figure.notes.push(
-            "At a quarter of the speed merges that updates and seeks of A have caused are still going on under B, and \
-             those of F under D, so that updates of B and D wait for level 0 under leveled; ptier has none left. At \
-             half of the speed leveled has caught up by then."
+            "At a quarter of the speed merges that updates and seeks of A have caused still run under B, and those of \
+             F under D, so that updates of B and D wait for level 0 under leveled; ptier has none left. At half of the \
+             speed leveled has caught up by then."
                 .to_owned(),
         );
     }

@@ -33,14 +33,14 @@ pub fn entries(scale: Scale) -> &'static [u64] {
 }
 
 /// Buffers of these cases.
-const FEW: u64 = 500;
+const BUFFERS: u64 = 500;
 /// The distance of X from L in them.
-const THREE: u64 = 3;
+const DISTANCE: u64 = 3;
 
 /// The case of X three levels above L, with buffers of this many entries.
 #[must_use]
 pub fn case_of_entries(entries: u64) -> String {
-    format!("{}, N/B = {FEW}, {entries} entries a buffer", case(THREE))
+    format!("{}, N/B = {BUFFERS}, {entries} entries a buffer", case(DISTANCE))
 }
 
 /// The distances of X from L.
@@ -140,8 +140,8 @@ pub fn by_level(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, 
         format!(
             "T = 5, N/B = {buffers}, {keys} keys loaded, then as many uniform updates; the tree is looked at when it \
              is idle, after each buffer, and counted when it has most files. L of the equation is {levels}. Then X = \
-             L-{THREE} with N/B = {FEW} and buffers of more and more entries, for L = {}.",
-            equations::levels(FEW, 5)
+             L-{DISTANCE} with N/B = {BUFFERS} and buffers of more and more entries, for L = {}.",
+            equations::levels(BUFFERS, 5)
         ),
     );
     for &below in distances(scale) {
@@ -167,11 +167,11 @@ pub fn by_level(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, 
     for &entries in entries(scale) {
         let case = case_of_entries(entries);
         progress(&format!("equation 12, {case}"));
-        let counted = count_at_peak(&case, super::store(entries), FEW, THREE)?;
-        let levels = equations::levels(FEW, 5);
-        let equation = equations::spooky_files(levels, 5, THREE);
+        let counted = count_at_peak(&case, super::store(entries), BUFFERS, DISTANCE)?;
+        let levels = equations::levels(BUFFERS, 5);
+        let equation = equations::spooky_files(levels, 5, DISTANCE);
         figure.beside(&case, FILES, counted.all() as f64, (Source::Equation, equation));
-        figure.found(&case, BY_RULE, equations::spooky_files_by_rule(levels, 5, THREE));
+        figure.found(&case, BY_RULE, equations::spooky_files_by_rule(levels, 5, DISTANCE));
         figure.found(&case, LARGEST, counted.largest as f64);
         figure.found(&case, BETWEEN, counted.between as f64);
         figure.found(&case, FURTHER, counted.further as f64);

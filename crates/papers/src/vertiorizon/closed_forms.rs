@@ -66,7 +66,7 @@ pub fn buffers(k: u64) -> u64 {
 }
 
 /// `C(n, k)`.
-fn choose(n: u64, k: u64) -> u64 {
+pub(super) fn choose(n: u64, k: u64) -> u64 {
     (1..=k).fold(1, |chosen, at| chosen * (n - k + at) / at)
 }
 

@@ -6,6 +6,7 @@
 //! 2. **The vertical part** is leveled. A drain rewrites V1, of T1 = T / sqrt(2) times n buffers, and tables of V1 go
 //!    down into V2, which is `T^2 / (2 T1)` times as large as V1 on average: `T1 + T^2 / (2 T1)`, which is T sqrt(2).
 
+use super::closed_forms::{WRITTEN, choose};
 use super::designs::{Data, SIZE_RATIO};
 use super::setting::store;
 use crate::figure::{Figure, Source};
@@ -14,9 +15,6 @@ use crate::{PapersError, Scale};
 use std::f64::consts::SQRT_2;
 use terrane_policy::{MergeChoice, PolicyOptions, Vertiorizon};
 use terrane_sim::Workload;
-
-/// Bytes written or moved by merges per byte of the user's.
-pub const WRITTEN: &str = "write amp, with moves";
 
 /// Horizontal parts: l and k.
 #[must_use]
@@ -30,7 +28,7 @@ pub const MERGES: [(&str, MergeChoice); 2] =
 
 /// n: the buffers of a horizontal part.
 fn buffers((levels, k): (u64, u64)) -> u64 {
-    (1..=levels).fold(1, |chosen, at| chosen * (k + at - 1) / at)
+    choose(k + levels - 1, levels)
 }
 
 /// The case of a horizontal part.

@@ -2,8 +2,8 @@
 //! of the process, as after a `write`: they are in the operating system's page cache.
 //!
 //! 1. A part of the file is mapped. A record within this *mapping* is copied into it, its head last. The first record
-//!    after the mapping moves it, unless it is large: to move it for every few records takes longer than to write them
-//!    to the file. That is left to the caller, as is a record that crosses the edge of a mapping.
+//!    after the mapping moves it, unless the record is large: moving it for every few records takes longer than writing
+//!    them to the file. Such a record is left to the caller, and so is one that crosses the edge of a mapping.
 //! 2. A store to a page that cannot be read, or has no space, would end the process with SIGBUS. So the pages of a
 //!    mapping are populated for writing, by a call that returns an error instead, and locked in memory: they are not
 //!    reclaimed, so nothing reads them from a device that fails later. After a write-back the next store to a page asks
@@ -28,7 +28,7 @@ use terrane_table::file::MappedFile;
 /// process lock.
 const MAPPING_BYTES: u64 = 64 << 10;
 
-/// The longest record for which the mapping moves. To move it takes as long as some 16 appends by the system call.
+/// The longest record for which the mapping moves. A move takes as long as some 16 appends by the system call.
 const MOVING_BYTES: usize = MAPPING_BYTES as usize / 16;
 
 /// ext2, ext3 and ext4, in the numbers of `statfs`.
@@ -91,7 +91,8 @@ impl Mapped {
         self.descriptors.with(&self.descriptor, map).ok()?
     }
 
-    /// Returns the address of `bytes` bytes at `offset`. Moves the mapping if they lie in another one and are few.
+    /// Returns the address of `bytes` bytes at `offset`. Moves the mapping if they lie in another part of the file,
+    /// unless they are more than [`MOVING_BYTES`].
     fn place(&mut self, offset: u64, bytes: usize) -> Option<NonNull<u8>> {
         let mapping = self.mapping.as_ref()?;
         if let Some(place) = mapping.place(offset, bytes) {
@@ -105,7 +106,7 @@ impl Mapped {
         if next == mapping.from || end - next > MAPPING_BYTES || end > self.len {
             return None;
         }
-        // Unmapped first, so that at most one mapping is locked.
+        // Unmaps the old one first, so that at most one is locked.
         self.mapping = None;
         self.mapping = self.map_at(offset);
         self.mapping.as_ref()?.place(offset, bytes)

@@ -4,7 +4,7 @@
 //! 2. The partition's filter rules out most absent keys, at the cost of one cache line.
 //! 3. The partition's index leads to one block, read through the cache.
 //!
-//! Keys are compared in their prefix-compressed form, and the value is lent. Natively `get_peeked` comes first.
+//! Keys are compared in their prefix-compressed form, and the value is lent. Natively `get_peeked` runs first.
 
 use super::block::Located;
 use super::open_table::{OpenTable, Partition};
@@ -25,8 +25,8 @@ impl Table {
         let (hash, mut value) = (key_hash(key), Vec::new());
         let copy = &mut |_, stored: &[u8]| value.extend_from_slice(stored);
         #[cfg(not(target_arch = "wasm32"))]
-        if let Some(shown) = self.find_peeked(key, hash, at, copy, false, Pin::default().pinned()) {
-            return Ok(shown.tag().map(|tag| (tag, value)));
+        if let Some(found) = self.find_peeked(key, hash, at, copy, false, Pin::default().pinned()) {
+            return Ok(found.tag().map(|tag| (tag, value)));
         }
         let found = self.find(key, hash, at, copy, &mut ReadTracer::default())?;
         Ok(found.map(|tag| (tag, value)))
@@ -34,7 +34,7 @@ impl Table {
 
     /// Like [`Table::get`], with the key's [`key_hash`] given; what is found is lent to `lend`. Counts
     /// as a read, if reads are watched, unless the filter rules the key out. A file may be read, so this
-    /// thread must not be pinned; natively [`Table::find_peeked`] comes first.
+    /// thread must not be pinned; natively [`Table::find_peeked`] runs first.
     ///
     /// # Errors
     /// The errors of [`Table::get`].

@@ -65,7 +65,7 @@ fn added() -> Vec<Case> {
     Vec::new()
 }
 
-/// Those that only the build with all policies has.
+/// Policies that only the build with all of them has.
 #[cfg(feature = "all")]
 fn added() -> Vec<Case> {
     let mut policies: Vec<Case> = vec![
