@@ -17,7 +17,7 @@ function* decode(rows) {
 }
 
 /** The iteration of a scan with these pages, and what became of the scan. */
-function scanOf(pages) {
+function scanOf(pages, decodeRows = decode) {
   const scan = { calls: [], ends: [] };
   let sent = 0;
   const caller = {
@@ -31,7 +31,7 @@ function scanOf(pages) {
       return { bytes: pages[sent++], done: sent === pages.length };
     },
   };
-  const projection = { keys: true, values: true, decode };
+  const projection = { keys: true, values: true, decode: decodeRows };
   return { scan, rows: iterate(caller, {}, projection, (start) => start()) };
 }
 
@@ -90,6 +90,22 @@ test("an iteration that is returned before its first row releases its scan", asy
   const { scan, rows } = scanOf([[1]]);
   assert.deepEqual(await outcomes(rows, ["return", "next"]), [
     { done: true, value: "given" },
+    { done: true, value: undefined },
+  ]);
+  assert.deepEqual(scan.ends, ["released"]);
+});
+
+test("rows that an encoding decodes asynchronously are awaited, each of them", async () => {
+  const pages = [[1, 2, 3], [4, 5], [6]];
+  const { rows } = scanOf(pages, (page) => page.map(async (row) => row));
+  const found = [];
+  for await (const row of rows) found.push(row);
+  assert.deepEqual(found, pages.flat());
+  const fails = (page) => page.map((row) => (row === 2 ? Promise.reject(new Error("two")) : row));
+  const { scan, rows: failing } = scanOf(pages, fails);
+  assert.deepEqual(await outcomes(failing, ["next.", "next.", "next."]), [
+    { done: false, value: 1 },
+    "next.: Error: two",
     { done: true, value: undefined },
   ]);
   assert.deepEqual(scan.ends, ["released"]);

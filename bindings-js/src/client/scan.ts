@@ -72,8 +72,10 @@ async function* pages<T>(
       const page = await next;
       done = page.done;
       if (!done) next = requestPage(PAGE_BYTES);
-      const rows = decode(page.bytes)[Symbol.iterator]();
-      decoded.rows = rows;
+      const all: Iterable<T> & { some?: T[]["some"] } = decode(page.bytes);
+      const rows = all[Symbol.iterator]();
+      // A generator awaits what an encoding decodes asynchronously.
+      if (!all.some?.((row) => row instanceof Promise)) decoded.rows = rows;
       for (let row = rows.next(); !row.done; row = rows.next()) yield row.value;
     }
   } finally {
