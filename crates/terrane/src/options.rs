@@ -118,12 +118,12 @@ pub struct Options {
     /// Approximate number of files that are open at once, at most half of the process's limit. A closed file is
     /// reopened when it is used again. Applies to stores with a file for each table.
     pub max_open_files: usize,
-    /// Whether logs are written through mapped memory, on Linux with ext2, ext3, ext4 or tmpfs. A buffered write then
-    /// makes no system call, and still survives the end of the process. A full disk is an error of the write, and a
-    /// failed device an error of the next sync. SIGBUS ends the process only if somebody truncates a log in use or
-    /// makes it immutable, or if the device fails under ext4 with `data=journal` or `dax`. A store locks 64 KiB of
-    /// memory while it has buffered writes. It makes system calls instead where it may not lock memory, before Linux
-    /// 5.14, and on all other file systems, such as the overlayfs of a container's own files. On by default.
+    /// Whether logs are written through mapped memory, on Linux with ext2, ext3, ext4 or tmpfs. A buffered write of up
+    /// to 4 KiB then makes no system call, and still survives the end of the process. A full disk is an error of the
+    /// write, and a failed device an error of the next sync. SIGBUS ends the process only if somebody truncates a log
+    /// in use or makes it immutable, or if the device fails under ext4 with `data=journal` or `dax`. A store locks 64
+    /// KiB of memory while it has buffered writes. It makes system calls instead where it may not lock memory, before
+    /// Linux 5.14, and on all other file systems, such as the overlayfs of a container's own files. On by default.
     pub allow_mmap_writes: bool,
     /// Whether tables are memory-mapped to be read, on Linux: a get then decodes blocks that are in the page
     /// cache without a system call. Compactions and scans that read ahead still make system calls. As with
