@@ -52,7 +52,9 @@ test("a snapshot that ended says why, and so does an iteration", async ({ storeP
   const follower = await opened(await storePage(), "ended");
   const hold = (page: Page) =>
     page.evaluate(async () => {
-      await window.db.put("k", "v");
+      // A page of rows, which comes with the call, and a row that does not.
+      await window.db.put("k", "v".repeat(100_000));
+      await window.db.put("later", "v");
       const snapshot = window.db.snapshot();
       const iteration = window.db.entries();
       await snapshot.get("k");
@@ -67,7 +69,9 @@ test("a snapshot that ended says why, and so does an iteration", async ({ storeP
       const { snapshot, iteration } = window as unknown as Held;
       const failures = await Promise.all([
         window.failure(() => snapshot.get("k")),
-        window.failure(() => iteration.next()),
+        window.failure(async () => {
+          for await (const _ of iteration);
+        }),
       ]);
       return failures.map((failure) => `${failure?.code}: ${failure?.message}`);
     });

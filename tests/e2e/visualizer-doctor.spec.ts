@@ -1,14 +1,20 @@
 /** The doctor: work by level, the cause of a wait, what would help; and bounds that are reported, not met. */
 
-import { expect, test } from "./fixtures.ts";
+import { expect, type Page, test } from "./fixtures.ts";
 import { clock, open, openSimulated, simulated, slider } from "./visualizer.ts";
 
 /** A small recording whose writes wait. */
 const BUSY = "policy=leveled&workload=uniform";
 
+/** Clicks the longest wait of a recording that has stopped: while it plays, what it shows above the waits grows. */
+async function clickLongestWait(page: Page): Promise<void> {
+  await slider(page).press("End");
+  await page.locator(".waits button").first().click();
+}
+
 test("a wait leads to its cause, and to what would help", async ({ context, origin }) => {
   const page = await openSimulated(context, origin, BUSY);
-  await page.locator(".waits button").first().click();
+  await clickLongestWait(page);
   const stall = page.getByRole("region", { name: "Why writes waited" });
   await expect(stall).toContainText(/Writes waited \d+\.\d\d s, from \d+\.\d\d s on: \w/);
   await expect(stall.getByRole("listitem")).not.toHaveCount(0);
@@ -27,7 +33,7 @@ test("a wait leads to its cause, and to what would help", async ({ context, orig
 
 test("a click on a red block shows its cause", async ({ context, origin }) => {
   const page = await openSimulated(context, origin, BUSY);
-  await page.locator(".waits button").first().click();
+  await clickLongestWait(page);
   const block = await page.locator(".waited").boundingBox();
   if (block === null) throw new Error("no wait is marked");
   await page.keyboard.press("Escape");
