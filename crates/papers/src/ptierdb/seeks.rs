@@ -108,27 +108,38 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
             simulate(name, switched(store, config, (page_cache, seeks)))
         };
         let (leveled, ptier) = (run(Design::Leveled, seeks)?, run(Design::PTier, false)?);
-        let writes = |report: &Report| report.whole.write_amp.unwrap_or(0.0);
-        let paper = (Source::Measured, 25.34);
-        figure.beside(&case(name, Design::Leveled), WRITES, writes(&leveled), paper);
-        let paper = (Source::Measured, 12.34);
-        figure.beside(&case(name, Design::PTier), WRITES, writes(&ptier), paper);
+        add_writes(&mut figure, name, [&leveled, &ptier]);
         let sizes = [&leveled, &ptier].map(|report| ycsb::bytes(report) as f64);
         let paper = (Source::Derived, 8.1 / 7.91);
         figure.beside(&case(name, Design::PTier), SIZE, sizes[1] / sizes[0], paper);
-        for workload in WORKLOADS {
-            let micros = |report: &Report| {
-                let phase = report.phases.iter().find(|phase| phase.name == workload);
-                phase.map_or(0.0, |phase| ycsb::micros(phase, store))
-            };
-            figure.found(
-                &case_of_workload(name, workload),
-                LATENCY_RATIO,
-                micros(&leveled) / micros(&ptier),
-            );
-        }
+        add_latency_ratios(&mut figure, name, [&leveled, &ptier], store);
     }
     Ok(figure)
+}
+
+/// Adds the write amplification of leveled and ptier, beside table I's.
+pub(super) fn add_writes(figure: &mut Figure, name: &str, [leveled, ptier]: [&Report; 2]) {
+    let rows = [(Design::Leveled, leveled, 25.34), (Design::PTier, ptier, 12.34)];
+    for (design, report, paper) in rows {
+        let writes = report.whole.write_amp.unwrap_or(0.0);
+        figure.beside(&case(name, design), WRITES, writes, (Source::Measured, paper));
+    }
+}
+
+/// Adds the ratio of leveled's and ptier's latencies for each workload.
+pub(super) fn add_latency_ratios(
+    figure: &mut Figure,
+    name: &str,
+    reports: [&Report; 2],
+    store: Scaled,
+) {
+    for workload in WORKLOADS {
+        let [leveled, ptier] = reports.map(|report| {
+            let phase = report.phases.iter().find(|phase| phase.name == workload);
+            phase.map_or(0.0, |phase| ycsb::micros(phase, store))
+        });
+        figure.found(&case_of_workload(name, workload), LATENCY_RATIO, leveled / ptier);
+    }
 }
 
 /// The case of a workload.

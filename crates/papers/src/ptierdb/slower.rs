@@ -1,12 +1,11 @@
 //! Figure 7 again: slower merges, with the page cache and compactions by seeks.
 
-use super::seeks::{LATENCY_RATIO, WORKLOADS, case_of_workload, switched};
-use super::ycsb::{self, WRITES, case, first_run};
+use super::seeks::{add_latency_ratios, add_writes, switched};
+use super::ycsb::first_run;
 use super::{Design, comparable, setting};
-use crate::figure::{Figure, Source};
+use crate::figure::Figure;
 use crate::scaled::simulate;
 use crate::{PapersError, Scale};
-use terrane_sim::Report;
 
 /// Speeds of merges, with the factor by which they are slower.
 pub const SPEEDS: [(&str, f64); 4] =
@@ -38,22 +37,8 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
             simulate(name, switched(store, config, (true, seeks)))
         };
         let (leveled, ptier) = (run(Design::Leveled, true)?, run(Design::PTier, false)?);
-        let writes = |report: &Report| report.whole.write_amp.unwrap_or(0.0);
-        let paper = (Source::Measured, 25.34);
-        figure.beside(&case(name, Design::Leveled), WRITES, writes(&leveled), paper);
-        let paper = (Source::Measured, 12.34);
-        figure.beside(&case(name, Design::PTier), WRITES, writes(&ptier), paper);
-        for workload in WORKLOADS {
-            let micros = |report: &Report| {
-                let phase = report.phases.iter().find(|phase| phase.name == workload);
-                phase.map_or(0.0, |phase| ycsb::micros(phase, store))
-            };
-            figure.found(
-                &case_of_workload(name, workload),
-                LATENCY_RATIO,
-                micros(&leveled) / micros(&ptier),
-            );
-        }
+        add_writes(&mut figure, name, [&leveled, &ptier]);
+        add_latency_ratios(&mut figure, name, [&leveled, &ptier], store);
     }
     if scale == Scale::Full {
         figure.notes.push(

@@ -4,13 +4,10 @@ use super::designs::{
     HORIZONTAL_TIERING, ROCKSDB_TUNED, UNIVERSAL, VERTICAL_LEVELING_PARTIAL, VERTICAL_TIERING_FULL,
     VERTICAL_TIERING_PARTIAL, VERTIORIZON, VERTIORIZON_TIERING,
 };
-use super::large::case;
-use super::mixes::{BALANCED, ENTRIES, mix};
-use super::setting::{Operations, Setting};
+use super::large::{self, add_case, case};
+use super::setting::Setting;
 use crate::figure::Figure;
-use crate::scaled::Scaled;
 use crate::{PapersError, Scale};
-use terrane_sim::Choice;
 
 /// Part b, where Vertiorizon is tuned by costs.
 pub const AMPLE: &str = "64 GB, 20 bits, tuned by costs";
@@ -42,10 +39,7 @@ pub const DESIGNS: [&str; 8] = [
 /// # Errors
 /// A simulation that failed.
 pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
-    let (buffers, operations) =
-        if scale == Scale::Ci { (1900, 50_000_000) } else { (7630, 200_000_000) };
-    let mut setting = Setting::new(ENTRIES, buffers).with_operations(operations);
-    setting.store = Scaled { paper_buffer: 64 << 20, ..setting.store };
+    let setting = large::setting(scale);
     let mut figure = Figure::new(
         "figure-9-held",
         "Figure 9 again: costs with the larger memory, and writes that hold reads up",
@@ -58,14 +52,10 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
             setting.description()
         ),
     );
-    let operations = Operations { mix: mix(BALANCED), choice: Choice::Uniform };
     let mut add = |condition: &str, design: &'static str, setting: Setting| {
-        let case = case(condition, design);
-        progress(&format!("figure 9 again, {case}"));
+        progress(&format!("figure 9 again, {}", case(condition, design)));
         let setting = Setting { costs: design == VERTIORIZON, ..setting };
-        let policy = setting.data(operations.mix.update).design(design);
-        setting.run(&case, policy, &operations)?.add(&mut figure, &case);
-        Ok::<_, PapersError>(())
+        add_case(&mut figure, condition, design, setting)
     };
     add(AMPLE, VERTIORIZON, setting.with_memory(64 << 30, 20.0))?;
     // Tests read the others from the published report.

@@ -27,16 +27,42 @@ pub fn case(condition: &str, design: &str) -> String {
     format!("{condition}, {design}")
 }
 
+/// The number of buffers: 500 GB in buffers of 64 MB, or a fourth.
+fn buffers(scale: Scale) -> u64 {
+    if scale == Scale::Ci { 1900 } else { 7630 }
+}
+
+/// The store, and 200 million operations of 1 KB, or a fourth.
+pub(super) fn setting(scale: Scale) -> Setting {
+    let operations = if scale == Scale::Ci { 50_000_000 } else { 200_000_000 };
+    let setting = Setting::new(ENTRIES, buffers(scale)).with_operations(operations);
+    Setting { store: Scaled { paper_buffer: 64 << 20, ..setting.store }, ..setting }
+}
+
+/// Adds what a design costs under half updates and half lookups.
+///
+/// # Errors
+/// A simulation that failed.
+pub(super) fn add_case(
+    figure: &mut Figure,
+    condition: &str,
+    design: &'static str,
+    setting: Setting,
+) -> Result<(), PapersError> {
+    let operations = Operations { mix: mix(BALANCED), choice: Choice::Uniform };
+    let case = case(condition, design);
+    let policy = setting.data(operations.mix.update).design(design);
+    setting.run(&case, policy, &operations)?.add(figure, &case);
+    Ok(())
+}
+
 /// Figure 9.
 ///
 /// # Errors
 /// A simulation that failed.
 pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
-    // 500 GB in buffers of 64 MB, and 200 million operations of 1 KB; or a fourth of both.
-    let (buffers, operations) =
-        if scale == Scale::Ci { (1900, 50_000_000) } else { (7630, 200_000_000) };
-    let mut setting = Setting::new(ENTRIES, buffers).with_operations(operations);
-    setting.store = Scaled { paper_buffer: 64 << 20, ..setting.store };
+    let setting = setting(scale);
+    let buffers = buffers(scale);
     let mut figure = Figure::new(
         "figure-9",
         "Figure 9: a store of 500 GB",
@@ -50,25 +76,22 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
             setting.description()
         ),
     );
-    let operations = Operations { mix: mix(BALANCED), choice: Choice::Uniform };
+    let mut add = |condition: &str, design, setting| {
+        progress(&format!("figure 9, {}", case(condition, design)));
+        add_case(&mut figure, condition, design, setting)
+    };
     let designs = if scale == Scale::Ci { &RANKED[..] } else { &DESIGNS[..] };
     let conditions = if scale == Scale::Ci { &CONDITIONS[..1] } else { &CONDITIONS[..] };
     for (condition, cache, bits, slower) in conditions {
         let setting = Setting { slower: *slower, ..setting.with_memory(*cache, *bits) };
         for design in designs {
-            let case = case(condition, design);
-            progress(&format!("figure 9, {case}"));
-            let policy = setting.data(operations.mix.update).design(design);
-            setting.run(&case, policy, &operations)?.add(&mut figure, &case);
+            add(condition, design, setting)?;
         }
     }
     if scale == Scale::Full {
         let (_, cache, bits, _) = CONDITIONS[0];
         let setting = Setting { costs: true, ..setting.with_memory(cache, bits) };
-        let case = case(KNOWN, VERTIORIZON);
-        progress(&format!("figure 9, {case}"));
-        let policy = setting.data(operations.mix.update).design(VERTIORIZON);
-        setting.run(&case, policy, &operations)?.add(&mut figure, &case);
+        add(KNOWN, VERTIORIZON, setting)?;
     }
     let names: Vec<_> = conditions.iter().map(|(name, ..)| *name).collect();
     for measure in [THROUGHPUT, WORST] {
