@@ -42,11 +42,12 @@ const send: Send = (replies, buffers) => {
 
 /** Serves requests of the page that started the worker. */
 export function receive(message: Requests): void {
-  const isOpen = server !== undefined && !busy;
-  if (isOpen && typeof message === "string" && server?.find(unpackLookup(message))) return;
-  const requests = unpackRequests(message);
-  if (isOpen) return server?.receive(server.page, requests);
-  for (const request of requests) {
+  if (server !== undefined && !busy) {
+    if (typeof message === "string") server.receiveLookup(unpackLookup(message));
+    else server.receive(server.page, unpackRequests(message));
+    return;
+  }
+  for (const request of unpackRequests(message)) {
     inbox.push(request);
     if (request.op === "endImport" && !request.complete) importAborter.abort();
   }

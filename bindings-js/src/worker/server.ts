@@ -97,14 +97,13 @@ export class Server {
     this.#setListens(client, false);
   }
 
-  /** Serves a single lookup of the page at once, unless another message is being served. Returns whether it did. */
-  find(lookup: Lookup): boolean {
-    if (this.#busy) return false;
+  /** Serves a message of the page with nothing but a lookup, without making a list of it. */
+  receiveLookup(lookup: Lookup): void {
+    if (this.#busy) return void this.page.inbox.push([lookup]);
     this.#lookups += 1;
     const outcome = attempt(() => this.page.dispatcher.perform(lookup));
     this.page.post([{ ...outcome, id: lookup.id }]);
     this.#served();
-    return true;
   }
 
   /** Serves a message. */
